@@ -27,6 +27,7 @@ struct Tile {
   const float* bias;
   float* result;
   int64_t result_stride;
+  bool continues;
   bool adds;
   int64_t last;  // columns of the last vector
   // A line of memory that is fetched for each element of the inner size, this many bytes after the one before.
@@ -75,6 +76,7 @@ void MultiplyPanel(const PanelProduct& product, NextPanel& next) {
             .bias = product.bias,
             .result = product.result,
             .result_stride = product.result_stride,
+            .continues = product.continues,
             .adds = product.adds,
             .last = product.columns - (vectors - 1) * lanes,
             .fetched = nullptr,

@@ -45,7 +45,8 @@ struct PanelProduct {
   const float* bias = nullptr;   // of its columns, or null
   float* result = nullptr;       // [rows, columns]
   int64_t result_stride = 0;
-  bool adds = false;  // what is in the result beforehand, before the activation
+  bool continues = false;  // the sums begin with what is in the result
+  bool adds = false;       // what is in the result beforehand, before the activation
   Activation activation = Activation::kNone;
   float slope = 0;
 };

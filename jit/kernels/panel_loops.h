@@ -17,6 +17,16 @@ void ComputeTile(const Tile& tile) {
       for (int i = 0; i < kVectors; ++i) sums[chain][row][i] = Zeros();
     }
   }
+  if (tile.continues) {
+#pragma GCC unroll 16
+    for (int row = 0; row < kRows; ++row) {
+#pragma GCC unroll 16
+      for (int i = 0; i < kVectors; ++i) {
+        sums[0][row][i] =
+            LoadFirst(tile.result + row * tile.result_stride + i * kLanes, i + 1 == kVectors ? tile.last : kLanes);
+      }
+    }
+  }
   const float* panel = tile.panel;
   const char* fetched = tile.fetched;
   const int64_t stride = tile.left_stride;

@@ -1,7 +1,6 @@
 #include "jit/kernels/product.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -11,19 +10,23 @@
 namespace hearth::kernels {
 namespace {
 
-// Rows of the left-hand side one after the other, a bit apart.
+// Of the inner size, what is summed up before the rest: of rows and of a panel that are longer, too little would stay
+// in a processor's own cache.
+constexpr int64_t kMostInner = 1024;
+
+// A part of the left-hand side: numbers of rows one after the other, a bit apart.
 class Rows {
  public:
-  Rows(const Product& product, int64_t begin, int64_t end)
-      : data_(product.left + begin * product.left_stride), stride_(product.left_stride) {
-    if (stride_ % kConflictingStride != 0 || product.inner < kConflictingStride || end - begin < 4) return;
+  Rows(const Product& product, int64_t begin, int64_t end, int64_t inner_begin, int64_t inner_end)
+      : data_(product.left + begin * product.left_stride + inner_begin), stride_(product.left_stride) {
+    const int64_t inner = inner_end - inner_begin;
+    if (stride_ % kConflictingStride != 0 || inner < kConflictingStride || end - begin < 4) return;
     thread_local std::vector<float> copies;
-    stride_ = product.inner + kLineFloats;
-    copies.resize(static_cast<size_t>((end - begin) * stride_));
-    for (int64_t row = begin; row < end; ++row) {
-      std::memcpy(copies.data() + (row - begin) * stride_, product.left + row * product.left_stride,
-                  static_cast<size_t>(product.inner) * sizeof(float));
-    }
+    const float* const from = data_;
+    copies.resize(static_cast<size_t>((end - begin) * (inner + kLineFloats)));
+    for (int64_t row = 0; row < end - begin; ++row)
+      std::copy_n(from + row * stride_, inner, copies.data() + row * (inner + kLineFloats));
+    stride_ = inner + kLineFloats;
     data_ = copies.data();
   }
   const float* data() const { return data_; }
@@ -33,6 +36,39 @@ class Rows {
   const float* data_;
   int64_t stride_;
 };
+
+// What a part of the inner size adds to a part of the result; all of it in one go, or the first one and the others
+// after it. What is in the result beforehand is added last in the one case and first in the other.
+void MultiplyBlock(const Product& product, const ProductPart& part, int64_t inner_begin, int64_t inner_end) {
+  const int64_t width = PanelColumns(), whole[] = {0}, inner = inner_end - inner_begin;
+  const bool is_first = inner_begin == 0, is_last = inner_end == product.inner;
+  const Rows rows(product, part.row_begin, part.row_end, inner_begin, inner_end);
+  const auto panel_at = [&](int64_t panel) {
+    const int64_t columns = std::min(product.columns - panel * width, width);
+    return product.packed + panel * width * product.inner + DivideUp(columns, LanesHere()) * LanesHere() * inner_begin;
+  };
+  for (int64_t panel = part.panel_begin; panel < part.panel_end; ++panel) {
+    const int64_t column = panel * width;
+    NextPanel next;
+    if (panel + 1 < part.panel_end)
+      next = NextPanel(panel_at(panel + 1), width * inner, TilesOfRows(part.row_end - part.row_begin));
+    MultiplyPanel({.left = rows.data(),
+                   .left_stride = rows.stride(),
+                   .segments = whole,
+                   .segment = inner,
+                   .rows = part.row_end - part.row_begin,
+                   .panel = panel_at(panel),
+                   .columns = std::min(product.columns - column, width),
+                   .bias = is_last && product.bias != nullptr ? product.bias + column : nullptr,
+                   .result = product.result + part.row_begin * product.result_stride + column,
+                   .result_stride = product.result_stride,
+                   .continues = !is_first || (product.adds && !is_last),
+                   .adds = product.adds && is_first && is_last,
+                   .activation = is_last ? product.activation : Activation::kNone,
+                   .slope = product.slope},
+                  next);
+  }
+}
 
 }  // namespace
 
@@ -57,34 +93,17 @@ void PackMatrix(const float* matrix, int64_t inner_stride, int64_t column_stride
 }
 
 void Multiply(const Product& product, const ProductPart& part) {
-  const int64_t height = RowsOfTile(), all = part.row_end - part.row_begin, width = PanelColumns();
-  const int64_t most = std::max(kBlockFloats / std::max<int64_t>(product.inner, 1) / height, int64_t{1}) * height;
-  const int64_t blocks = DivideUp(all, most);
-  const int64_t whole[] = {0};
-  for (int64_t block = 0; block < blocks; ++block) {
-    const int64_t begin = part.row_begin + all * block / blocks, end = part.row_begin + all * (block + 1) / blocks;
-    const Rows rows(product, begin, end);
-    for (int64_t panel = part.panel_begin; panel < part.panel_end; ++panel) {
-      const int64_t column = panel * width;
-      NextPanel next;
-      if (panel + 1 < part.panel_end) {
-        next = NextPanel(product.packed + (column + width) * product.inner, width * product.inner,
-                         TilesOfRows(end - begin));
-      }
-      MultiplyPanel({.left = rows.data(),
-                     .left_stride = rows.stride(),
-                     .segments = whole,
-                     .segment = product.inner,
-                     .rows = end - begin,
-                     .panel = product.packed + column * product.inner,
-                     .columns = std::min(product.columns - column, width),
-                     .bias = product.bias == nullptr ? nullptr : product.bias + column,
-                     .result = product.result + begin * product.result_stride + column,
-                     .result_stride = product.result_stride,
-                     .adds = product.adds,
-                     .activation = product.activation,
-                     .slope = product.slope},
-                    next);
+  const int64_t inner_blocks = std::max<int64_t>(DivideUp(product.inner, kMostInner), 1);
+  const int64_t height = RowsOfTile(), all = part.row_end - part.row_begin;
+  const int64_t most =
+      std::max(kBlockFloats / DivideUp(std::max<int64_t>(product.inner, 1), inner_blocks) / height, int64_t{1}) *
+      height;
+  const int64_t row_blocks = DivideUp(all, most);
+  for (int64_t i = 0; i < row_blocks; ++i) {
+    const int64_t begin = part.row_begin + all * i / row_blocks, end = part.row_begin + all * (i + 1) / row_blocks;
+    for (int64_t j = 0; j < inner_blocks; ++j) {
+      const int64_t inner_begin = product.inner * j / inner_blocks, inner_end = product.inner * (j + 1) / inner_blocks;
+      MultiplyBlock(product, {begin, end, part.panel_begin, part.panel_end}, inner_begin, inner_end);
     }
   }
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -91,6 +92,24 @@ TEST_F(ProductTest, EveryElementIsTheSumOfItsProducts) {
           }
           for (int64_t j = columns; j < columns + 5; ++j)
             ASSERT_EQ(operands.Found(i, j), operands.before[static_cast<size_t>(i * (columns + 5) + j)]);
+        }
+      }
+    }
+  }
+}
+
+// Summed up in blocks of the inner size, of which the last one has the bias and the activation.
+TEST_F(ProductTest, LongSumsAreTheSumsOfTheirProductsToo) {
+  for (const int64_t rows : {1, 5, 31, 90}) {
+    for (const int64_t columns : {9, 33, 70}) {
+      Operands operands(rows, 2500, columns, 5);
+      operands.product.adds = rows % 2 == 0;
+      operands.product.activation = Activation::kRelu;
+      operands.Compute(2);
+      for (int64_t i = 0; i < rows; ++i) {
+        for (int64_t j = 0; j < columns; ++j) {
+          const auto [expected, size] = operands.Expected(i, j);
+          ASSERT_NEAR(operands.Found(i, j), std::max(expected, 0.0), 1e-6 * size) << rows << " x " << columns;
         }
       }
     }
