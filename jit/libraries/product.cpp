@@ -6,6 +6,7 @@
 
 #include "jit/kernels/target.h"
 #include "jit/libraries/onednn.h"
+#include "jit/support/parallel_for.h"
 
 namespace hearth::libraries {
 namespace {
@@ -35,6 +36,11 @@ Product::Product(at::Tensor weight) : weight_(std::move(weight)), primitives_(st
 Product::~Product() = default;
 
 bool Product::TakesAnyRows() { return kernels::HasVectors(); }
+
+bool Product::IsShared(int64_t rows, int64_t inner, int64_t columns) {
+  return kernels::HasVectors() &&
+         kernels::NanosecondsOf({.rows = rows, .inner = inner, .columns = columns}) >= kWorthSharing;
+}
 
 std::shared_ptr<const WeightForm> Product::FormFor(int64_t rows) const try {
   if (auto panels = OwnForm(WeightUser::kProduct)) return panels;

@@ -119,7 +119,8 @@ WeightFormat TryOut(const std::vector<Product>& products, bool rows_known, bool 
   Gains all;
   for (const Product& product : products) {
     const auto& [rows, inner, columns] = product;
-    const bool is_shared = on_several_threads && !native::IsSmallProduct(rows, inner, columns);
+    const bool is_shared = on_several_threads && (!native::IsSmallProduct(rows, inner, columns) ||
+                                                  libraries::Product::IsShared(rows, inner, columns));
     const Gains gains = GainsFor(product, !is_shared, MayBePacked(product, rows_known), derived);
     Log().debug("{} rows, a weight of {} by {}: {:.2f} times as fast transposed, {:.2f} times packed", rows, columns,
                 inner, gains.transposed, gains.packed);
