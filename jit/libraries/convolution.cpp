@@ -111,16 +111,20 @@ at::Tensor ChannelsLast(at::IntArrayRef sizes) {
                                at::MemoryFormat::ChannelsLast);
 }
 
+// Threads from which on kernels of ours are the faster ones although groups are narrow, which leaves parts of their
+// vectors empty.
+constexpr int kThreadsForGroups = 4;
+
 // Whether kernels of hearth's own compute it, whatever the library has for it. On one thread the library is as good,
 // but for depthwise ones with AVX-512; several are sooner awake for ours, and every other operator of a plan shares its
-// work with the same threads (support/worker_threads.h). Of narrow groups ours would leave most of each vector empty.
+// work with the same threads (support/worker_threads.h).
 bool PrefersOwnKernels(const Convolution& convolution) {
   if (!kernels::HasVectors()) return false;
-  const bool has_threads = at::get_num_threads() > 1;
-  if (IsDepthwise(convolution)) return has_threads || kernels::HasAvx512();
+  const int threads = at::get_num_threads();
+  if (IsDepthwise(convolution)) return threads > 1 || kernels::HasAvx512();
   const int64_t groups = convolution.settings().groups;
-  const bool fills_vectors = groups == 1 || 2 * (convolution.weight().size(0) / groups) >= kernels::LanesHere();
-  return IsOfSinglePixels(convolution) || (has_threads && fills_vectors);
+  const bool fills_half = 2 * (convolution.weight().size(0) / groups) >= kernels::LanesHere();
+  return IsOfSinglePixels(convolution) || (groups == 1 ? threads > 1 : threads >= kThreadsForGroups && fills_half);
 }
 
 std::shared_ptr<const WeightForm> OwnFormOf(const Convolution& convolution) {

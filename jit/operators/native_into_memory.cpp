@@ -1,6 +1,6 @@
 // Operators that write their result where they are told, called through LibTorch's unboxed entry points: what plans
-// call where the result has a place (jit/passes/plan_memory.h). Arithmetic is in native_small_tensor.cpp.
-#include <ATen/ops/cat_ops.h>
+// call where the result has a place (jit/passes/plan_memory.h). Arithmetic is in native_small_tensor.cpp, and
+// concatenation in native_concatenation.cpp.
 #include <ATen/ops/clamp_ops.h>
 #include <ATen/ops/elu_ops.h>
 #include <ATen/ops/exp_ops.h>
@@ -30,7 +30,7 @@ constexpr NativeEntry kEntries[] = {
     EntryOf<at::_ops::neg_out>(),         EntryOf<at::_ops::sqrt_out>(),       EntryOf<at::_ops::rsqrt_out>(),
     EntryOf<at::_ops::silu_out>(),        EntryOf<at::_ops::gelu_out>(),       EntryOf<at::_ops::clamp_out>(),
     EntryOf<at::_ops::hardtanh_out>(),    EntryOf<at::_ops::leaky_relu_out>(), EntryOf<at::_ops::elu_out>(),
-    EntryOf<at::_ops::softmax_int_out>(), EntryOf<at::_ops::cat_out>(),
+    EntryOf<at::_ops::softmax_int_out>(),
 };
 
 }  // namespace

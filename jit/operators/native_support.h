@@ -97,6 +97,7 @@ std::span<const NativeEntry> IntoMemoryNatives();
 std::span<const NativeEntry> LinearNatives();
 std::span<const NativeEntry> CellNatives();
 std::span<const NativeEntry> ChannelShuffleNatives();
+std::span<const NativeEntry> ConcatenationNatives();
 std::span<const NativeEntry> ConvolutionNatives();
 std::span<const NativeEntry> GpuConvolutionNatives();
 std::span<const NativeEntry> AttentionNatives();

@@ -361,6 +361,33 @@ TEST(ChannelShuffleTest, ChannelsAreThoseOfTheShuffledConcatenationInItsFormat) 
   }
 }
 
+// Parts that lie as the result does, parts of others, and such that lie otherwise; along each dimension.
+TEST(ConcatenationTest, IntoMemoryIsWhatLibTorchMakes) {
+  for (const int64_t images : {1, 2}) {
+    for (int64_t form = 0; form < 6; ++form) {
+      for (const int64_t dim : {0, 1, 2, 3, -1}) {
+        std::vector<at::Tensor> parts = PartsOfImages({6, 6, 6}, images, form);
+        if (dim == 1) parts.push_back(PartsOfImages({40}, images, form)[0]);
+        if (dim == 2) parts.push_back(parts[0].narrow(2, 1, 2));
+        for (const auto format : {at::MemoryFormat::Contiguous, at::MemoryFormat::ChannelsLast}) {
+          const at::Tensor expected = at::cat(parts, dim);
+          const at::Tensor into = at::zeros_like(expected).contiguous(format).clone(format);
+          const at::Tensor result = CallNative("aten::cat.out", {c10::List<at::Tensor>(parts), dim, into});
+          EXPECT_TRUE(result.is_same(into));
+          EXPECT_TRUE(at::equal(into, expected)) << images << " in form " << form << " along " << dim;
+        }
+      }
+    }
+  }
+  const at::Tensor large = at::randn({3, 50'000}), into = at::empty({7, 50'000});
+  CallNative("aten::cat.out", {c10::List<at::Tensor>({large, large.narrow(0, 0, 1), large}), 0, into});
+  EXPECT_TRUE(at::equal(into, at::cat({large, large.narrow(0, 0, 1), large})));
+  // Sizes that do not fit are LibTorch's to refuse, and memory that it makes larger; and so is memory in common.
+  EXPECT_ANY_THROW(CallNative("aten::cat.out", {c10::List<at::Tensor>({large, at::randn({3, 4})}), 0, into}));
+  EXPECT_ANY_THROW(
+      CallNative("aten::cat.out", {c10::List<at::Tensor>({into.narrow(0, 0, 3), large}), 0, into.narrow(0, 0, 6)}));
+}
+
 TEST(ChannelShuffleTest, OtherOperandsRaise) {
   const auto shuffle = [](const std::vector<at::Tensor>& parts, int64_t groups, int64_t first, int64_t count) {
     return CallNative("hearth::channel_shuffle", {c10::List<at::Tensor>(parts), groups, first, count});

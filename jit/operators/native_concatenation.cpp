@@ -1,0 +1,138 @@
+// aten::cat into memory that a plan has for it: floats that lie in it as they do in the tensors are copied by all
+// threads of the caller. What is not so goes LibTorch's way.
+#include <ATen/core/Tensor.h>
+#include <ATen/ops/cat_ops.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "jit/operators/native_support.h"
+#include "jit/operators/native_thunk.h"
+#include "jit/operators/plain_tensor.h"
+#include "jit/support/parallel_for.h"
+
+namespace hearth::native {
+namespace {
+
+// About as long a number takes to be copied, and a run of them to be begun with.
+constexpr double kNanosecondsOfNumber = 0.3;
+constexpr double kNanosecondsOfRun = 5;
+// Of a run; a longer one is copied in parts.
+constexpr int64_t kMostNumbers = int64_t{1} << 14;
+
+// The dimensions of more than one element, the outermost first.
+std::vector<size_t> NestingOf(const at::Tensor& tensor) {
+  std::vector<size_t> dimensions;
+  for (size_t i = 0; i < tensor.sizes().size(); ++i) {
+    if (tensor.sizes()[i] != 1) dimensions.push_back(i);
+  }
+  std::ranges::stable_sort(dimensions, std::greater(), [&](size_t i) { return tensor.strides()[i]; });
+  return dimensions;
+}
+
+// How far apart a tensor's runs of numbers are, each of the dimensions from `outer` on in the nesting; nothing where it
+// does not consist of such runs, all equally far apart.
+std::optional<int64_t> RunStride(const at::Tensor& tensor, const std::vector<size_t>& nesting, size_t outer) {
+  int64_t stride = 1;
+  std::optional<int64_t> run;
+  for (size_t i = nesting.size(); i-- > 0;) {
+    if (i + 1 == outer) {
+      run = tensor.strides()[nesting[i]];
+      stride = *run;
+    }
+    const int64_t size = tensor.sizes()[nesting[i]];
+    if (size != 1 && tensor.strides()[nesting[i]] != stride) return {};
+    stride *= size;
+  }
+  return run.value_or(stride);
+}
+
+// Numbers of each row of the result, one after the other, and where they come from.
+struct Source {
+  const float* from;
+  int64_t stride;        // from what is for one row to what is for the next
+  int64_t offset, size;  // in the row
+};
+
+class Concatenation {
+ public:
+  // Whether the tensors can be copied so; nothing else has been done then.
+  bool Plan(const std::vector<IValue>& parts, int64_t dim, const at::Tensor& result) {
+    const auto rank = static_cast<int64_t>(result.sizes().size());
+    if (!IsPlainFloat(result) || result.numel() == 0 || dim < -rank || dim >= rank) return false;
+    const auto along = static_cast<size_t>(dim < 0 ? dim + rank : dim);
+    const std::vector<size_t> nesting = NestingOf(result);
+    const auto outer = static_cast<size_t>(std::ranges::find(nesting, along) - nesting.begin());
+    const std::optional<int64_t> stride = RunStride(result, nesting, outer);
+    if (outer == nesting.size() || !stride) return false;
+    for (size_t i = 0; i < outer; ++i) rows_ *= result.sizes()[nesting[i]];
+    const int64_t row_size = result.numel() / rows_, inner = row_size / result.sizes()[along];
+    to_ = result.mutable_data_ptr<float>();
+    stride_ = *stride;
+    int64_t offset = 0;
+    for (const IValue& value : parts) {
+      const at::Tensor& part = value.toTensor();
+      const std::optional<int64_t> part_stride =
+          MayBePart(part, result, along) ? RunStride(part, nesting, outer) : std::nullopt;
+      if (!part_stride) return false;
+      const int64_t size = part.sizes()[along] * inner;
+      for (int64_t begin = 0; begin < size; begin += kMostNumbers) {
+        sources_.push_back(
+            {part.const_data_ptr<float>() + begin, *part_stride, offset + begin, std::min(size - begin, kMostNumbers)});
+      }
+      offset += size;
+    }
+    return offset == row_size;
+  }
+
+  void Run() const {
+    int64_t numbers = 0;
+    for (const Source& source : sources_) numbers += source.size;
+    const auto count = static_cast<int64_t>(sources_.size());
+    const double nanoseconds = kNanosecondsOfNumber * static_cast<double>(numbers) / static_cast<double>(count);
+    ParallelFor(rows_ * count, nanoseconds + kNanosecondsOfRun, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t row = i / count;
+        const Source& source = sources_[static_cast<size_t>(i % count)];
+        std::copy_n(source.from + row * source.stride, source.size, to_ + row * stride_ + source.offset);
+      }
+    });
+  }
+
+ private:
+  // Of the same sizes but along one dimension, and with no memory in common.
+  static bool MayBePart(const at::Tensor& part, const at::Tensor& result, size_t along) {
+    if (!IsPlainFloat(part) || part.dim() != result.dim() || part.is_alias_of(result)) return false;
+    for (size_t i = 0; i < result.sizes().size(); ++i) {
+      if (i != along && part.sizes()[i] != result.sizes()[i]) return false;
+    }
+    return true;
+  }
+
+  std::vector<Source> sources_;
+  int64_t rows_ = 1, stride_ = 0;
+  float* to_ = nullptr;
+};
+
+// cat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)
+void ConcatenateInto(NativeArguments in, IValue* out) {
+  Concatenation concatenation;
+  if (!NoModeSeesOperators() || !in[2].isTensor() ||
+      !concatenation.Plan(Elements(in[0]), in[1].toInt(), in[2].toTensor())) {
+    EntryOf<at::_ops::cat_out>().function(in, out);
+    return;
+  }
+  concatenation.Run();
+  *out = in[2];
+}
+
+constexpr NativeEntry kEntries[] = {{"aten::cat.out", ConcatenateInto}};
+
+}  // namespace
+
+std::span<const NativeEntry> ConcatenationNatives() { return kEntries; }
+
+}  // namespace hearth::native
