@@ -186,7 +186,7 @@ void PackImageKernels(const ImageKernels& sizes, const float* kernels, int64_t o
   }
 }
 
-ImageConvolutionParts::ImageConvolutionParts(const ImageConvolution& convolution, int threads)
+ImageConvolutionParts::ImageConvolutionParts(const ImageConvolution& convolution, int most)
     : convolution_(convolution),
       all_rows_(convolution.images * convolution.height.result),
       all_panels_(convolution.groups * PanelsOf(convolution.out_channels / convolution.groups)) {
@@ -196,11 +196,11 @@ ImageConvolutionParts::ImageConvolutionParts(const ImageConvolution& convolution
   }
   // Images of few rows are divided into columns, too, of several tiles each.
   const int64_t most_pieces = std::max<int64_t>(TilesOfRows(convolution.width.result) / 2, 1);
-  pieces_ = std::min<int64_t>(DivideUp(threads, all_rows_), most_pieces);
+  pieces_ = std::min<int64_t>(DivideUp(most, all_rows_), most_pieces);
   nanoseconds_ = std::numeric_limits<double>::infinity();
   const int64_t units = all_rows_ * pieces_;
-  for (int64_t rows = 1; rows <= std::min<int64_t>(threads, units); ++rows) {
-    const int64_t panels = std::min(threads / rows, all_panels_);
+  for (int64_t rows = 1; rows <= std::min<int64_t>(most, units); ++rows) {
+    const int64_t panels = std::min(most / rows, all_panels_);
     const int64_t height = DivideUp(units, rows), breadth = DivideUp(all_panels_, panels);
     const double nanoseconds = NanosecondsOf(height, breadth);
     if (nanoseconds >= nanoseconds_) continue;

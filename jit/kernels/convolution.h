@@ -47,7 +47,7 @@ void PackImageKernels(const ImageKernels& sizes, const float* kernels, int64_t o
 // of them than there are threads.
 class ImageConvolutionParts {
  public:
-  ImageConvolutionParts(const ImageConvolution& convolution, int threads);
+  ImageConvolutionParts(const ImageConvolution& convolution, int most);
   int64_t count() const { return rows_ * panels_; }
   // About as long one takes.
   double nanoseconds() const { return nanoseconds_; }

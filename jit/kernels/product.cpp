@@ -113,12 +113,12 @@ double NanosecondsOf(const Product& product) {
   return kNanosecondsOfCycle * cycles * static_cast<double>(product.inner);
 }
 
-ProductParts::ProductParts(const Product& product, int threads)
+ProductParts::ProductParts(const Product& product, int most)
     : all_rows_(product.rows), all_panels_(PanelsOf(product.columns)) {
-  if (threads == 1 || all_rows_ == 0 || all_panels_ == 0) return;
+  if (most == 1 || all_rows_ == 0 || all_panels_ == 0) return;
   int64_t least = std::numeric_limits<int64_t>::max();
-  for (int64_t rows = 1; rows <= std::min<int64_t>(threads, all_rows_); ++rows) {
-    const int64_t panels = std::min(threads / rows, all_panels_);
+  for (int64_t rows = 1; rows <= std::min<int64_t>(most, all_rows_); ++rows) {
+    const int64_t panels = std::min(most / rows, all_panels_);
     const int64_t height = DivideUp(all_rows_, rows), width = DivideUp(all_panels_, panels);
     const int64_t cycles = PartCycles(height, width * PanelColumns());
     if (cycles >= least) continue;

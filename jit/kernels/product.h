@@ -44,10 +44,10 @@ void Multiply(const Product& product, const ProductPart& part);
 // About how long the whole takes on one thread.
 double NanosecondsOf(const Product& product);
 
-// The whole, in no more parts of about the same work than there are threads.
+// The whole, in parts of about the same work, `most` of them at most.
 class ProductParts {
  public:
-  ProductParts(const Product& product, int threads);
+  ProductParts(const Product& product, int most);
   int64_t count() const { return rows_ * panels_; }
   ProductPart operator[](int64_t i) const;
 

@@ -289,7 +289,7 @@ void Convolution::ComputeOwn(const PackedWeight& packed, const at::Tensor& input
   if (packed.form->user == WeightUser::kDepthwise) {
     compute(kernels::DepthwiseParts(convolution, at::get_num_threads()));
   } else {
-    compute(kernels::ImageConvolutionParts(convolution, at::get_num_threads()));
+    compute(kernels::ImageConvolutionParts(convolution, PartsFor(NanosecondsOf(*this, result.sizes()))));
   }
 }
 

@@ -68,7 +68,7 @@ std::shared_ptr<const WeightForm> OwnForm(WeightUser user, int64_t groups) {
 
 void MultiplyOnThreads(const kernels::Product& product) {
   const double nanoseconds = kernels::NanosecondsOf(product);
-  const kernels::ProductParts parts(product, ThreadsFor(nanoseconds));
+  const kernels::ProductParts parts(product, PartsFor(nanoseconds));
   ParallelFor(parts.count(), nanoseconds / static_cast<double>(parts.count()), [&](int64_t begin, int64_t end) {
     const DenormalsAreZero fast;
     for (int64_t i = begin; i < end; ++i) kernels::Multiply(product, parts[i]);

@@ -16,6 +16,9 @@ constexpr double kWorthWaking = 50'000;
 // Pieces for each thread, as one that begins late leaves its own to others; none shorter than so many nanoseconds.
 constexpr int64_t kPiecesOfThread = 4;
 constexpr double kLeastPiece = 5'000;
+// Parts are made shorter only while they are so long.
+constexpr double kLongPart = 60'000;
+constexpr int kMostPartsOfThread = 3;
 
 class SharedWork {
  public:
@@ -50,6 +53,13 @@ class SharedWork {
 int ThreadsFor(double nanoseconds) {
   if (nanoseconds < kWorthSharing || WorkerThreads::AtWork() || at::in_parallel_region()) return 1;
   return at::get_num_threads();
+}
+
+int PartsFor(double nanoseconds) {
+  const int threads = ThreadsFor(nanoseconds);
+  if (threads == 1) return 1;
+  const double of_thread = nanoseconds / threads / kLongPart;
+  return threads * static_cast<int>(std::clamp(of_thread, 1.0, static_cast<double>(kMostPartsOfThread)));
 }
 
 void ParallelFor(int64_t count, double nanoseconds, c10::function_ref<void(int64_t begin, int64_t end)> work) {

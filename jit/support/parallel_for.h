@@ -16,6 +16,11 @@ inline constexpr double kWorthSharing = 20'000;
 // or, where it is too short to be shared, and inside of shared work, one.
 int ThreadsFor(double nanoseconds);
 
+// Into how many parts to divide work that takes one thread about so long, where each part is taken by one thread: one,
+// or one for each of ThreadsFor, or where these are long a few times as many, as a thread that begins late, or has to
+// share its processor, leaves its own to others.
+int PartsFor(double nanoseconds);
+
 // Calls `work` with pieces of [0, count) that do not overlap, at the same time on the threads that the calling thread's
 // operators have, and returns when all are done. `nanoseconds` is about how long one of the `count` takes on one
 // thread; where ThreadsFor all of them is one, the calling thread does them in one piece. Which thread does which
