@@ -11,6 +11,10 @@
 namespace hearth::kernels {
 namespace {
 
+// Of the input, what the kernel covers for one row of the result, and what is copied of it, is no more than about so
+// much.
+constexpr int64_t kMostFloats = 4 * kBlockFloats;
+
 // Where one of the kernel's rows or columns is in the input, of one of the result's.
 int64_t InputOf(const ConvolutionSide& side, int64_t result, int64_t kernel) {
   return result * side.stride - side.padding + kernel * side.dilation;
@@ -21,8 +25,11 @@ int64_t StepOf(const ConvolutionSide& side) { return side.kernel == 1 ? side.str
 
 int64_t ReachOf(const ConvolutionSide& side) { return (side.kernel - 1) * side.dilation + 1; }
 
-// What of a packed kernel stands for one group, and for one row of the kernel, in floats of a panel's column.
+// Products that each of the result's elements is the sum of.
 int64_t InnerSize(const ImageConvolution& of) { return of.height.kernel * of.width.kernel * (of.channels / of.groups); }
+
+// Of a row of the input, of the channels of one group.
+int64_t RowFloats(const ImageConvolution& of) { return of.width.input * (of.channels / of.groups); }
 
 bool NeedsCopy(const ImageConvolution& of) {
   const ConvolutionSide& width = of.width;
@@ -194,9 +201,11 @@ ImageConvolutionParts::ImageConvolutionParts(const ImageConvolution& convolution
     rows_ = 0;
     return;
   }
-  // Images of few rows are divided into columns, too, of several tiles each.
+  // Images of few rows are divided into columns, too, of several tiles each, and so are rows of which a few would not
+  // stay in the cache.
+  const int64_t floats = ReachOf(convolution.height) * RowFloats(convolution);
   const int64_t most_pieces = std::max<int64_t>(TilesOfRows(convolution.width.result) / 2, 1);
-  pieces_ = std::min<int64_t>(DivideUp(most, all_rows_), most_pieces);
+  pieces_ = std::min(std::max<int64_t>(DivideUp(most, all_rows_), DivideUp(floats, kMostFloats)), most_pieces);
   nanoseconds_ = std::numeric_limits<double>::infinity();
   const int64_t units = all_rows_ * pieces_;
   for (int64_t rows = 1; rows <= std::min<int64_t>(most, units); ++rows) {
@@ -216,7 +225,7 @@ double ImageConvolutionParts::NanosecondsOf(int64_t rows, int64_t panels) const 
   const int64_t columns = panels * PanelColumns(), inner = InnerSize(convolution_);
   // Each row of the result is a product of its own; what all of them read of the kernels is read once.
   const int64_t products = rows * PartCycles(DivideUp(width.result, pieces_), columns) - (rows - 1) * columns / 4;
-  const int64_t row = DivideUp(width.input, pieces_) * (convolution_.channels / convolution_.groups);
+  const int64_t row = DivideUp(RowFloats(convolution_), pieces_);
   const int64_t copied = NeedsCopy(convolution_) ? (rows * height.stride + ReachOf(height)) * row : 0;
   return kNanosecondsOfCycle * static_cast<double>(products * inner + copied / 4);
 }
@@ -238,7 +247,7 @@ void ImageConvolutionParts::Compute(int64_t begin, int64_t end) const {
 void ImageConvolutionParts::ComputeUnits(int64_t begin, int64_t end, int64_t group, int64_t panel_begin,
                                          int64_t panel_end) const {
   const ImageConvolution& of = convolution_;
-  const int64_t row_floats = of.width.input * (of.channels / of.groups) * std::min(of.height.stride, of.height.kernel);
+  const int64_t row_floats = RowFloats(of) * std::min(of.height.stride, of.height.kernel);
   const int64_t most = std::max<int64_t>(kBlockFloats / std::max<int64_t>(row_floats, 1), 1);
   for (int64_t unit = begin; unit < end;) {
     // One piece of a row, or as many rows of one image as stay in the cache.

@@ -154,6 +154,7 @@ std::vector<DenseCase> Cases() {
   cases.push_back({1, 64, 32, 1, Side(60, 3, 1, 1), Side(60, 3, 1, 1)});  // of several blocks
   cases.push_back({1, 9, 40, 1, Side(1, 1, 1, 0), Side(150, 9, 1, 4)});   // of one row
   cases.push_back({1, 9, 40, 1, Side(1, 1, 1, 0), Side(301, 4, 2, 0)});
+  cases.push_back({1, 256, 16, 1, Side(5, 3, 1, 1), Side(700, 3, 1, 1)});  // whose rows are long
   cases.push_back({2, 8, 70, 1, Side(3, 3, 2, 1), Side(200, 1, 3, 5)});
   cases.push_back({0, 8, 8, 1, Side(4, 3, 1, 1), Side(4, 3, 1, 1)});
   return cases;

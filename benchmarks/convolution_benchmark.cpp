@@ -1,0 +1,124 @@
+// What convolutions of images take one thread: as hearth's own kernel computes them (kernels/convolution.h), and as a
+// plan for one thread has them, which is oneDNN's (libraries/convolution.h). Both take turns; of each, a quarter of the
+// turns were faster than the time that is shown. `one` by `other`: above 1, ours takes less.
+//
+//     build/release/bin/convolution_benchmark [MILLISECONDS]
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+#include <vector>
+
+#include "jit/kernels/convolution.h"
+#include "jit/kernels/target.h"
+#include "jit/libraries/convolution.h"
+#include "jit/support/denormals.h"
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Layer {
+  const char* name;
+  int64_t channels, size, out_channels, kernel, stride, padding, groups = 1;
+};
+
+const Layer kLayers[] = {
+    {"resnet50, first", 3, 224, 64, 7, 2, 3},
+    {"resnet50, stage 1", 64, 56, 64, 3, 1, 1},
+    {"resnet50, into stage 2", 128, 56, 128, 3, 2, 1},
+    {"resnet50, stage 2", 128, 28, 128, 3, 1, 1},
+    {"resnet50, stage 3", 256, 14, 256, 3, 1, 1},
+    {"resnet50, stage 4", 512, 7, 512, 3, 1, 1},
+    {"resnet50, shortcut", 512, 28, 1024, 1, 2, 0},
+    {"mobilenet, first", 3, 224, 16, 3, 2, 1},
+    {"vision transformer, patches", 3, 224, 768, 16, 16, 0},
+    {"convnext, into stage 2", 192, 28, 384, 2, 2, 0},
+    {"unet, wide", 64, 128, 64, 3, 1, 1},
+    {"unet, last", 64, 128, 3, 3, 1, 1},
+    {"densenet", 128, 28, 32, 3, 1, 1},
+    {"resnext, stage 2", 256, 28, 256, 3, 1, 1, 32},
+    {"regnet, stage 3", 112, 28, 112, 3, 1, 1, 7},
+};
+
+template <typename Call>
+void Turn(const Call& call, std::vector<double>* times) {
+  constexpr int kCalls = 3;  // of which the first one finds the other's data in the cache
+  for (int i = 0; i < kCalls; ++i) {
+    const Clock::time_point begin = Clock::now();
+    call();
+    if (i > 0) times->push_back(std::chrono::duration<double, std::micro>(Clock::now() - begin).count());
+  }
+}
+
+double FirstQuartile(std::vector<double> times) {
+  const auto quarter = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 4);
+  std::ranges::nth_element(times, quarter);
+  return *quarter;
+}
+
+void Compare(const Layer& layer, std::chrono::milliseconds most) {
+  const at::Tensor weight = at::randn({layer.out_channels, layer.channels / layer.groups, layer.kernel, layer.kernel});
+  const at::Tensor bias = at::randn({layer.out_channels});
+  const at::Tensor input =
+      at::randn({1, layer.channels, layer.size, layer.size}).contiguous(at::MemoryFormat::ChannelsLast);
+  hearth::libraries::Convolution planned(weight, {.padding = {layer.padding, layer.padding},
+                                                  .stride = {layer.stride, layer.stride},
+                                                  .dilation = {1, 1},
+                                                  .groups = layer.groups});
+  if (const auto form = planned.FormFor(input.sizes())) planned.Add({form, hearth::libraries::Pack(weight, *form)});
+  const at::Tensor expected = planned.Run(input, &bias, "relu");
+
+  const hearth::kernels::ImageKernels sizes{layer.out_channels, layer.channels / layer.groups, layer.groups,
+                                            layer.kernel, layer.kernel};
+  std::vector<float> packed(static_cast<size_t>(sizes.PackedSize()));
+  hearth::kernels::PackImageKernels(sizes, weight.const_data_ptr<float>(), weight.stride(0), weight.stride(1),
+                                    weight.stride(2), weight.stride(3), packed.data());
+  at::Tensor result = at::empty_like(expected);
+  const hearth::kernels::ConvolutionSide side{layer.size,   layer.kernel,  expected.size(2),
+                                              layer.stride, layer.padding, 1};
+  const hearth::kernels::ImageConvolution convolution{.channels = layer.channels,
+                                                      .out_channels = layer.out_channels,
+                                                      .groups = layer.groups,
+                                                      .height = side,
+                                                      .width = side,
+                                                      .input = input.const_data_ptr<float>(),
+                                                      .input_stride = layer.channels,
+                                                      .packed = packed.data(),
+                                                      .bias = bias.const_data_ptr<float>(),
+                                                      .result = result.mutable_data_ptr<float>(),
+                                                      .activation = hearth::kernels::Activation::kRelu};
+  const hearth::kernels::ImageConvolutionParts parts(convolution, 1);
+  const auto own = [&] {
+    const hearth::DenormalsAreZero fast;
+    parts.Compute(0, parts.count());
+  };
+  std::vector<double> of_plan, of_own;
+  const Clock::time_point begin = Clock::now();
+  do {
+    Turn([&] { planned.Run(input, &bias, "relu"); }, &of_plan);
+    Turn(own, &of_own);
+  } while (Clock::now() - begin < most);
+  TORCH_CHECK(at::allclose(result, expected, 1e-3, 1e-3), "the kernel's answer is another one");
+  const double products = static_cast<double>(expected.numel()) * static_cast<double>(weight.numel()) /
+                          static_cast<double>(layer.out_channels);
+  const double one = FirstQuartile(of_plan), other = FirstQuartile(of_own);
+  std::printf("| %s | %.1f | %.1f | %.0f | %.2f |\n", layer.name, one, other, 2e-3 * products / other, one / other);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (!hearth::kernels::HasVectors()) {
+    std::fputs("this processor has neither AVX-512 nor AVX2\n", stderr);
+    return 1;
+  }
+  const std::chrono::milliseconds most(argc > 1 ? std::atoi(argv[1]) : 500);
+  at::set_num_threads(1);
+  std::puts("| convolution | planned, us | own, us | own, GFLOP/s | planned by own |\n| --- | --- | --- | --- | --- |");
+  for (const Layer& layer : kLayers) Compare(layer, most);
+}
