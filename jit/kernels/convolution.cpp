@@ -1,7 +1,6 @@
 #include "jit/kernels/convolution.h"
 
 #include <algorithm>
-#include <limits>
 #include <vector>
 
 #include "jit/kernels/panel.h"
@@ -36,13 +35,6 @@ bool NeedsCopy(const ImageConvolution& of) {
   const bool reaches_out = width.padding > 0 || InputOf(width, width.result - 1, width.kernel - 1) >= width.input;
   return reaches_out || of.input_stride * width.stride % kConflictingStride == 0;
 }
-
-struct Range {
-  int64_t begin, end;
-  int64_t size() const { return end - begin; }
-};
-// Part `i` of `count`.
-Range PartOf(int64_t all, int64_t i, int64_t count) { return {all * i / count, all * (i + 1) / count}; }
 
 // Some rows of an image's result read these of its input.
 struct InputRows {
@@ -206,18 +198,12 @@ ImageConvolutionParts::ImageConvolutionParts(const ImageConvolution& convolution
   const int64_t floats = ReachOf(convolution.height) * RowFloats(convolution);
   const int64_t most_pieces = std::max<int64_t>(TilesOfRows(convolution.width.result) / 2, 1);
   pieces_ = std::min(std::max<int64_t>(DivideUp(most, all_rows_), DivideUp(floats, kMostFloats)), most_pieces);
-  nanoseconds_ = std::numeric_limits<double>::infinity();
   const int64_t units = all_rows_ * pieces_;
-  for (int64_t rows = 1; rows <= std::min<int64_t>(most, units); ++rows) {
-    const int64_t panels = std::min(most / rows, all_panels_);
-    const int64_t height = DivideUp(units, rows), breadth = DivideUp(all_panels_, panels);
-    const double nanoseconds = NanosecondsOf(height, breadth);
-    if (nanoseconds >= nanoseconds_) continue;
-    nanoseconds_ = nanoseconds;
-    // No more of them than the largest takes.
-    rows_ = DivideUp(units, height);
-    panels_ = DivideUp(all_panels_, breadth);
-  }
+  const Division best = CheapestDivision(units, all_panels_, most,
+                                         [this](int64_t rows, int64_t panels) { return NanosecondsOf(rows, panels); });
+  rows_ = best.rows;
+  panels_ = best.panels;
+  nanoseconds_ = NanosecondsOf(DivideUp(units, rows_), DivideUp(all_panels_, panels_));
 }
 
 double ImageConvolutionParts::NanosecondsOf(int64_t rows, int64_t panels) const {

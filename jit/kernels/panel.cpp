@@ -81,6 +81,8 @@ void MultiplyPanel(const PanelProduct& product, NextPanel& next) {
             .last = product.columns - (vectors - 1) * lanes,
             .fetched = nullptr,
             .fetched_stride = 0};
+  const auto vector = static_cast<size_t>(vectors - 1);
+  const auto* const functions = HasAvx512() ? avx512::kTiles[vector].data() : avx2::kTiles[vector].data();
   // Of about the same number of rows each.
   const int64_t tiles = TilesOfRows(product.rows);
   for (int64_t i = 0; i < tiles; ++i) {
@@ -88,8 +90,7 @@ void MultiplyPanel(const PanelProduct& product, NextPanel& next) {
     const char* const fetched = next.Take();
     tile.fetched = fetched == nullptr ? reinterpret_cast<const char*>(product.panel) : fetched;
     tile.fetched_stride = fetched == nullptr ? 0 : DivideUp(next.bytes_of_tile(), inner);
-    const auto vector = static_cast<size_t>(vectors - 1), row = static_cast<size_t>(height - 1);
-    (HasAvx512() ? avx512::kTiles[vector][row] : avx2::kTiles[vector][row])(tile);
+    functions[height - 1](tile);
     if (product.activation != Activation::kNone)
       Activate(product.activation, product.slope, tile.result, height, product.columns, product.result_stride);
     tile.left += height * product.left_stride;

@@ -3,10 +3,13 @@
 // over the whole inner size. For this room alone. Only where HasVectors().
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "jit/kernels/activation.h"
+#include "jit/kernels/target.h"
 
 namespace hearth::kernels {
 
@@ -61,5 +64,33 @@ int64_t TilesOfRows(int64_t rows);
 // two vectors a cycle, and what it reads of both operands, from a cache that it shares, four numbers a cycle.
 int64_t PartCycles(int64_t rows, int64_t columns);
 inline constexpr double kNanosecondsOfCycle = 0.4;
+
+struct Range {
+  int64_t begin, end;
+  int64_t size() const { return end - begin; }
+};
+// Part `i` of `count`.
+inline Range PartOf(int64_t all, int64_t i, int64_t count) { return {all * i / count, all * (i + 1) / count}; }
+
+// How many parts rows and panels are in.
+struct Division {
+  int64_t rows = 1, panels = 1;
+};
+
+// Into `most` parts at most, of which the largest costs least: `cost` of its rows and panels. No more parts of either
+// than the largest leaves room for. There is at least one row and one panel.
+template <typename Cost>
+Division CheapestDivision(int64_t rows, int64_t panels, int most, const Cost& cost) {
+  Division best;
+  double least = std::numeric_limits<double>::infinity();
+  for (int64_t i = 1; i <= std::min<int64_t>(most, rows); ++i) {
+    const int64_t height = DivideUp(rows, i), breadth = DivideUp(panels, std::min(most / i, panels));
+    const double now = cost(height, breadth);
+    if (now >= least) continue;
+    least = now;
+    best = {DivideUp(rows, height), DivideUp(panels, breadth)};
+  }
+  return best;
+}
 
 }  // namespace hearth::kernels

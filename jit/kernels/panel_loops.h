@@ -7,7 +7,7 @@ constexpr int kMostRows = kSumRegisters < 24 ? 6 : 14;
 // `kChains`: sums that are added up at the end, so that a few rows do not wait for each other's additions.
 template <int kRows, int kVectors, int kChains>
 void ComputeTile(const Tile& tile) {
-  constexpr int kSteps = kChains, kBases = (kRows + 2) / 3;
+  constexpr int kBases = (kRows + 2) / 3;
   Vector sums[kChains][kRows][kVectors];
 #pragma GCC unroll 16
   for (int chain = 0; chain < kChains; ++chain) {
@@ -39,30 +39,30 @@ void ComputeTile(const Tile& tile) {
       asm("" : "+r"(bases[i]));  // or the compiler keeps an offset for each row, more of them than there are registers
     }
     int64_t k = 0;
-    for (; k + kSteps <= tile.segment; k += kSteps) {
+    for (; k + kChains <= tile.segment; k += kChains) {
 #pragma GCC unroll 16
-      for (int step = 0; step < kSteps; ++step) {
+      for (int chain = 0; chain < kChains; ++chain) {
         if (kChains == 1) {
           _mm_prefetch(fetched, _MM_HINT_T1);
           fetched += tile.fetched_stride;
         }
         Vector right[kVectors];
 #pragma GCC unroll 16
-        for (int i = 0; i < kVectors; ++i) right[i] = LoadUnaligned(panel + (step * kVectors + i) * kLanes);
+        for (int i = 0; i < kVectors; ++i) right[i] = LoadUnaligned(panel + (chain * kVectors + i) * kLanes);
 #pragma GCC unroll 16
         for (int row = 0; row < kRows; ++row) {
-          const Vector element = Broadcast(bases[row / 3][row % 3 * stride + step]);
+          const Vector element = Broadcast(bases[row / 3][row % 3 * stride + chain]);
 #pragma GCC unroll 16
           for (int i = 0; i < kVectors; ++i) {
-            Vector& sum = sums[step % kChains][row][i];
+            Vector& sum = sums[chain][row][i];
             sum = MultiplyAdd(element, right[i], sum);
           }
         }
       }
-      panel += kSteps * kVectors * kLanes;
+      panel += kChains * kVectors * kLanes;
 #pragma GCC unroll 16
       for (int i = 0; i < kBases; ++i) {
-        bases[i] += kSteps;
+        bases[i] += kChains;
         asm("" : "+r"(bases[i]));
       }
     }

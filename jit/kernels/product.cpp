@@ -1,7 +1,6 @@
 #include "jit/kernels/product.h"
 
 #include <algorithm>
-#include <limits>
 #include <vector>
 
 #include "jit/kernels/panel.h"
@@ -17,17 +16,15 @@ constexpr int64_t kMostInner = 1024;
 // A part of the left-hand side: numbers of rows one after the other, a bit apart.
 class Rows {
  public:
-  Rows(const Product& product, int64_t begin, int64_t end, int64_t inner_begin, int64_t inner_end)
-      : data_(product.left + begin * product.left_stride + inner_begin), stride_(product.left_stride) {
-    const int64_t inner = inner_end - inner_begin;
-    if (stride_ % kConflictingStride != 0 || inner < kConflictingStride || end - begin < 4) return;
+  Rows(const Product& product, const Range& rows, const Range& inner)
+      : data_(product.left + rows.begin * product.left_stride + inner.begin), stride_(product.left_stride) {
+    if (stride_ % kConflictingStride != 0 || inner.size() < kConflictingStride || rows.size() < 4) return;
     thread_local std::vector<float> copies;
-    const float* const from = data_;
-    copies.resize(static_cast<size_t>((end - begin) * (inner + kLineFloats)));
-    for (int64_t row = 0; row < end - begin; ++row)
-      std::copy_n(from + row * stride_, inner, copies.data() + row * (inner + kLineFloats));
-    stride_ = inner + kLineFloats;
+    const int64_t apart = inner.size() + kLineFloats;
+    copies.resize(static_cast<size_t>(rows.size() * apart));
+    for (int64_t i = 0; i < rows.size(); ++i) std::copy_n(data_ + i * stride_, inner.size(), copies.data() + i * apart);
     data_ = copies.data();
+    stride_ = apart;
   }
   const float* data() const { return data_; }
   int64_t stride() const { return stride_; }
@@ -39,23 +36,23 @@ class Rows {
 
 // What a part of the inner size adds to a part of the result; all of it in one go, or the first one and the others
 // after it. What is in the result beforehand is added last in the one case and first in the other.
-void MultiplyBlock(const Product& product, const ProductPart& part, int64_t inner_begin, int64_t inner_end) {
-  const int64_t width = PanelColumns(), whole[] = {0}, inner = inner_end - inner_begin;
-  const bool is_first = inner_begin == 0, is_last = inner_end == product.inner;
-  const Rows rows(product, part.row_begin, part.row_end, inner_begin, inner_end);
+void MultiplyBlock(const Product& product, const ProductPart& part, const Range& inner) {
+  const int64_t width = PanelColumns(), whole[] = {0};
+  const bool is_first = inner.begin == 0, is_last = inner.end == product.inner;
+  const Rows rows(product, {part.row_begin, part.row_end}, inner);
   const auto panel_at = [&](int64_t panel) {
     const int64_t columns = std::min(product.columns - panel * width, width);
-    return product.packed + panel * width * product.inner + DivideUp(columns, LanesHere()) * LanesHere() * inner_begin;
+    return product.packed + panel * width * product.inner + DivideUp(columns, LanesHere()) * LanesHere() * inner.begin;
   };
   for (int64_t panel = part.panel_begin; panel < part.panel_end; ++panel) {
     const int64_t column = panel * width;
     NextPanel next;
     if (panel + 1 < part.panel_end)
-      next = NextPanel(panel_at(panel + 1), width * inner, TilesOfRows(part.row_end - part.row_begin));
+      next = NextPanel(panel_at(panel + 1), width * inner.size(), TilesOfRows(part.row_end - part.row_begin));
     MultiplyPanel({.left = rows.data(),
                    .left_stride = rows.stride(),
                    .segments = whole,
-                   .segment = inner,
+                   .segment = inner.size(),
                    .rows = part.row_end - part.row_begin,
                    .panel = panel_at(panel),
                    .columns = std::min(product.columns - column, width),
@@ -100,11 +97,10 @@ void Multiply(const Product& product, const ProductPart& part) {
       height;
   const int64_t row_blocks = DivideUp(all, most);
   for (int64_t i = 0; i < row_blocks; ++i) {
-    const int64_t begin = part.row_begin + all * i / row_blocks, end = part.row_begin + all * (i + 1) / row_blocks;
-    for (int64_t j = 0; j < inner_blocks; ++j) {
-      const int64_t inner_begin = product.inner * j / inner_blocks, inner_end = product.inner * (j + 1) / inner_blocks;
-      MultiplyBlock(product, {begin, end, part.panel_begin, part.panel_end}, inner_begin, inner_end);
-    }
+    const Range rows = PartOf(all, i, row_blocks);
+    const ProductPart block = {part.row_begin + rows.begin, part.row_begin + rows.end, part.panel_begin,
+                               part.panel_end};
+    for (int64_t j = 0; j < inner_blocks; ++j) MultiplyBlock(product, block, PartOf(product.inner, j, inner_blocks));
   }
 }
 
@@ -115,24 +111,17 @@ double NanosecondsOf(const Product& product) {
 
 ProductParts::ProductParts(const Product& product, int most)
     : all_rows_(product.rows), all_panels_(PanelsOf(product.columns)) {
-  if (most == 1 || all_rows_ == 0 || all_panels_ == 0) return;
-  int64_t least = std::numeric_limits<int64_t>::max();
-  for (int64_t rows = 1; rows <= std::min<int64_t>(most, all_rows_); ++rows) {
-    const int64_t panels = std::min(most / rows, all_panels_);
-    const int64_t height = DivideUp(all_rows_, rows), width = DivideUp(all_panels_, panels);
-    const int64_t cycles = PartCycles(height, width * PanelColumns());
-    if (cycles >= least) continue;
-    least = cycles;
-    // No more of them than the largest takes.
-    rows_ = DivideUp(all_rows_, height);
-    panels_ = DivideUp(all_panels_, width);
-  }
+  if (all_rows_ == 0 || all_panels_ == 0) return;
+  const Division best = CheapestDivision(all_rows_, all_panels_, most, [](int64_t rows, int64_t panels) {
+    return static_cast<double>(PartCycles(rows, panels * PanelColumns()));
+  });
+  rows_ = best.rows;
+  panels_ = best.panels;
 }
 
 ProductPart ProductParts::operator[](int64_t i) const {
-  const int64_t row = i / panels_, panel = i % panels_;
-  return {all_rows_ * row / rows_, all_rows_ * (row + 1) / rows_, all_panels_ * panel / panels_,
-          all_panels_ * (panel + 1) / panels_};
+  const Range rows = PartOf(all_rows_, i / panels_, rows_), panels = PartOf(all_panels_, i % panels_, panels_);
+  return {rows.begin, rows.end, panels.begin, panels.end};
 }
 
 }  // namespace hearth::kernels

@@ -2,7 +2,8 @@
 // kernels of hearth's own compute for any sizes (kernels/product.h), where the processor has what these need; so are
 // others on several threads (kernels/convolution.h), and depthwise ones also on one (kernels/depthwise.h). The rest are
 // planned with oneDNN: its primitives are made for the sizes that are known beforehand, and for others at their first
-// call. What the library has no good code for, or not for a weight in these forms, goes to LibTorch.
+// call. What it has no good code for is left to kernels of our own too, or goes to LibTorch where the processor lacks
+// what these need.
 #pragma once
 
 #include <ATen/core/Tensor.h>

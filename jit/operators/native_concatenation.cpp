@@ -70,6 +70,7 @@ class Concatenation {
     if (outer == nesting.size() || !stride) return false;
     for (size_t i = 0; i < outer; ++i) rows_ *= result.sizes()[nesting[i]];
     const int64_t row_size = result.numel() / rows_, inner = row_size / result.sizes()[along];
+    if (*stride < row_size) return false;  // rows with memory in common
     to_ = result.mutable_data_ptr<float>();
     stride_ = *stride;
     int64_t offset = 0;

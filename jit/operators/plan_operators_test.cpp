@@ -382,6 +382,11 @@ TEST(ConcatenationTest, IntoMemoryIsWhatLibTorchMakes) {
   const at::Tensor large = at::randn({3, 50'000}), into = at::empty({7, 50'000});
   CallNative("aten::cat.out", {c10::List<at::Tensor>({large, large.narrow(0, 0, 1), large}), 0, into});
   EXPECT_TRUE(at::equal(into, at::cat({large, large.narrow(0, 0, 1), large})));
+  const at::Tensor rows = at::zeros({15}).as_strided({4, 6}, {3, 1}), twin = at::zeros({15}).as_strided({4, 6}, {3, 1});
+  const std::vector<at::Tensor> halves = {at::randn({4, 2}), at::randn({4, 4})};
+  CallNative("aten::cat.out", {c10::List<at::Tensor>(halves), 1, rows});
+  at::cat_out(const_cast<at::Tensor&>(twin), halves, 1);
+  EXPECT_TRUE(at::equal(rows, twin));
   // Sizes that do not fit are LibTorch's to refuse, and memory that it makes larger; and so is memory in common.
   EXPECT_ANY_THROW(CallNative("aten::cat.out", {c10::List<at::Tensor>({large, at::randn({3, 4})}), 0, into}));
   EXPECT_ANY_THROW(
