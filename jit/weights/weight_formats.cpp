@@ -33,9 +33,10 @@ constexpr int64_t kMostElements = int64_t{1} << 22;
 constexpr std::array<int64_t, 3> kFewAndManyRows{16, 96, 256};
 // By a copy in another format, or it is not worth its memory.
 constexpr double kLeastGain = 1.05;
-// On one thread, where several will share the product: what is packed they share sooner (support/worker_threads.h) than
-// MKL's, which have OpenMP's threads.
-constexpr double kLeastGainOfSeveral = 0.8;
+// By what is packed for hearth's own kernels, for so many rows or more. A try-out is short and what else a processor
+// does comes and goes: plans were as fast or faster with packed weights where one had said 0.9.
+constexpr double kLeastGainOfOwn = 0.8;
+constexpr int64_t kManyRows = 8;
 constexpr int64_t kMostCopies = 4;  // of a weight, to try it out
 constexpr size_t kMostKnown = 4096;
 
@@ -116,12 +117,15 @@ bool MayBePacked(const Product& product, bool rows_known) {
 
 WeightFormat TryOut(const std::vector<Product>& products, bool rows_known, bool on_several_threads,
                     const DerivedConstants& derived) {
+  const bool is_shared = on_several_threads && std::ranges::any_of(products, [](const Product& product) {
+                           return libraries::Product::IsShared(product.rows, product.inner, product.columns);
+                         });
+  if (is_shared) return WeightFormat::kPacked;
   Gains all;
   for (const Product& product : products) {
     const auto& [rows, inner, columns] = product;
-    const bool is_shared = on_several_threads && (!native::IsSmallProduct(rows, inner, columns) ||
-                                                  libraries::Product::IsShared(rows, inner, columns));
-    const Gains gains = GainsFor(product, !is_shared, MayBePacked(product, rows_known), derived);
+    const bool may_be_shared = on_several_threads && !native::IsSmallProduct(rows, inner, columns);
+    const Gains gains = GainsFor(product, !may_be_shared, MayBePacked(product, rows_known), derived);
     Log().debug("{} rows, a weight of {} by {}: {:.2f} times as fast transposed, {:.2f} times packed", rows, columns,
                 inner, gains.transposed, gains.packed);
     const double share = 1.0 / static_cast<double>(products.size());
@@ -129,9 +133,8 @@ WeightFormat TryOut(const std::vector<Product>& products, bool rows_known, bool 
     all.packed *= std::pow(gains.packed, share);
   }
   const bool gains_transposed = all.transposed > kLeastGain;
-  const double least_of_packed = gains_transposed     ? all.transposed
-                                 : on_several_threads ? kLeastGainOfSeveral
-                                                      : kLeastGain;
+  const bool is_own = libraries::Product::TakesAnyRows() && products.back().rows >= kManyRows;
+  const double least_of_packed = gains_transposed ? all.transposed : is_own ? kLeastGainOfOwn : kLeastGain;
   if (all.packed > least_of_packed) return WeightFormat::kPacked;
   return gains_transposed ? WeightFormat::kTransposed : WeightFormat::kAsItIs;
 }

@@ -8,6 +8,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "jit/libraries/product.h"
 #include "jit/weights/derived_constants.h"
 
 namespace hearth {
@@ -62,6 +63,14 @@ TEST_F(WeightFormatsTest, OfAWeightThatMemoryMayNotHoldTwiceAPartIsTried) {
   EXPECT_NO_THROW(FastestWeightFormat(kHuge, kHuge, kHuge, kThreads, derived_));
   EXPECT_TRUE(Tries(kHuge, 2048, kHuge));
   EXPECT_FALSE(Tries(kHuge, 2048, kHuge - 1));
+}
+
+TEST_F(WeightFormatsTest, WhatSeveralThreadsShareIsPackedUntried) {
+  if (!libraries::Product::TakesAnyRows()) GTEST_SKIP() << "hearth's own kernels are not for this processor";
+  EXPECT_EQ(FastestWeightFormat(200, 600, 601, /*threads=*/4, derived_), WeightFormat::kPacked);
+  EXPECT_EQ(FastestWeightFormat({}, 600, 601, /*threads=*/4, derived_), WeightFormat::kPacked);
+  EXPECT_EQ(rests_, 0);
+  EXPECT_TRUE(Tries(200, 600, 601)) << "for one thread";
 }
 
 TEST_F(WeightFormatsTest, NothingIsTriedForProductsOfNothing) {
