@@ -22,6 +22,9 @@ auto* SetMklThreads() {
   return set;
 }
 
+// The calling thread's operators' before OneOperatorThread; 0 where there is none.
+thread_local int kept_threads = 0;
+
 struct Region {
   int count;
   const std::function<void()>* work;
@@ -132,11 +135,15 @@ void AsIfOnThreads(int count, const std::function<void()>& work) {
   if (region.error != nullptr) std::rethrow_exception(region.error);
 }
 
-OneOperatorThread::OneOperatorThread() : before_(at::get_num_threads()) {
+int OperatorThreads() { return kept_threads > 0 ? kept_threads : at::get_num_threads(); }
+
+OneOperatorThread::OneOperatorThread() : before_(at::get_num_threads()), kept_before_(kept_threads) {
+  kept_threads = OperatorThreads();
   if (OpenMp::Get().set_num_threads != nullptr) OpenMp::Get().set_num_threads(1);
 }
 
 OneOperatorThread::~OneOperatorThread() {
+  kept_threads = kept_before_;
   if (OpenMp::Get().set_num_threads != nullptr) OpenMp::Get().set_num_threads(before_);
 }
 

@@ -80,7 +80,11 @@ class OneBlasThread {
   int before_ = 0;
 };
 
-// While it lives, operators that the calling thread calls run on it alone.
+// The threads that the calling thread's operators have, also while OneOperatorThread lives: what does not share its
+// work by OpenMP has them then.
+int OperatorThreads();
+
+// While it lives, operators of LibTorch and of libraries that the calling thread calls run on it alone.
 class OneOperatorThread {
  public:
   OneOperatorThread();
@@ -90,6 +94,7 @@ class OneOperatorThread {
 
  private:
   const int before_;
+  const int kept_before_;
   const OneBlasThread blas_;
 };
 

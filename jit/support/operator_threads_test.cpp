@@ -137,6 +137,23 @@ TEST_F(OperatorThreadsTest, OperatorsOfAThreadThatIsToUseNoOtherRunOnItAlone) {
   });
 }
 
+TEST_F(OperatorThreadsTest, WhereOperatorsOfLibTorchHaveOneThreadOthersHaveTheirs) {
+  OnThreadWith(3, [] {
+    {
+      const OneOperatorThread alone;
+      EXPECT_EQ(at::get_num_threads(), 1);
+      EXPECT_EQ(OperatorThreads(), 3);
+      const OneOperatorThread within;
+      EXPECT_EQ(OperatorThreads(), 3);
+    }
+    EXPECT_EQ(at::get_num_threads(), 3);
+    EXPECT_EQ(OperatorThreads(), 3);
+    UseThisThreadOnly();
+    const OneOperatorThread alone;
+    EXPECT_EQ(OperatorThreads(), 1);
+  });
+}
+
 TEST_F(OperatorThreadsTest, WorkAsIfOnManyThreadsIsDoneByOne) {
   OnThreadWith(4, [] {
     UseThisThreadOnly();

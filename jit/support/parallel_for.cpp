@@ -3,9 +3,11 @@
 #include <ATen/Parallel.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <exception>
 
+#include "jit/support/operator_threads.h"
 #include "jit/support/worker_threads.h"
 
 namespace hearth {
@@ -20,17 +22,27 @@ constexpr double kLeastPiece = 5'000;
 constexpr double kLongPart = 60'000;
 constexpr int kMostPartsOfThread = 3;
 
+// Pieces of [0, count), a share of them for each thread: the same part of the whole whenever as many threads share, so
+// that a thread finds what it wrote in one piece of work in its own cache in the next. Who has done its share does what
+// others have left of theirs.
 class SharedWork {
  public:
-  SharedWork(int64_t count, int64_t piece, c10::function_ref<void(int64_t, int64_t)> work)
-      : count_(count), piece_(piece), work_(work) {}
+  SharedWork(int64_t count, int64_t piece, int64_t threads, c10::function_ref<void(int64_t, int64_t)> work)
+      : count_(count), piece_(piece), shares_(std::min(threads, kMostShares)), work_(work) {
+    const int64_t pieces = at::divup(count, piece);
+    for (int64_t i = 0; i < shares_; ++i) {
+      Share& share = share_[static_cast<size_t>(i)];
+      share.next.store(pieces * i / shares_, std::memory_order_relaxed);
+      share.end = pieces * (i + 1) / shares_;
+    }
+  }
 
-  // Of each thread.
-  void TakePieces() {
+  // Of each thread; `thread` is its number.
+  void TakePieces(int thread) {
     try {
-      for (int64_t begin; (begin = next_.fetch_add(piece_)) < count_;) work_(begin, std::min(begin + piece_, count_));
+      for (int64_t i = 0; i < shares_; ++i) TakeFrom(share_[static_cast<size_t>((thread + i) % shares_)]);
     } catch (...) {
-      next_ = count_;
+      is_over_.store(true, std::memory_order_relaxed);
       if (!failed_.test_and_set()) error_ = std::current_exception();
     }
   }
@@ -40,10 +52,28 @@ class SharedWork {
   }
 
  private:
+  static constexpr int64_t kMostShares = 64;
+
+  // By itself in a line of the cache: as a rule one thread alone takes of it.
+  struct alignas(64) Share {
+    std::atomic<int64_t> next;
+    int64_t end;
+  };
+
+  void TakeFrom(Share& share) {
+    while (share.next.load(std::memory_order_relaxed) < share.end) {
+      const int64_t piece = share.next.fetch_add(1, std::memory_order_relaxed);
+      if (piece >= share.end || is_over_.load(std::memory_order_relaxed)) return;
+      work_(piece * piece_, std::min((piece + 1) * piece_, count_));
+    }
+  }
+
   const int64_t count_;
   const int64_t piece_;
+  const int64_t shares_;
   const c10::function_ref<void(int64_t, int64_t)> work_;
-  std::atomic<int64_t> next_{0};
+  std::array<Share, kMostShares> share_;
+  std::atomic<bool> is_over_{false};
   std::atomic_flag failed_;
   std::exception_ptr error_;
 };
@@ -52,7 +82,7 @@ class SharedWork {
 
 int ThreadsFor(double nanoseconds) {
   if (nanoseconds < kWorthSharing || WorkerThreads::AtWork() || at::in_parallel_region()) return 1;
-  return at::get_num_threads();
+  return OperatorThreads();
 }
 
 int PartsFor(double nanoseconds) {
@@ -69,9 +99,10 @@ void ParallelFor(int64_t count, double nanoseconds, c10::function_ref<void(int64
   if (threads == 1) return work(0, count);
   const auto least = static_cast<int64_t>(std::min(kLeastPiece / nanoseconds, static_cast<double>(count)));
   const int64_t piece = std::max(at::divup(count, threads * kPiecesOfThread), least);
-  SharedWork shared(count, piece, work);
-  const int64_t others = std::min(threads, at::divup(count, piece)) - 1;
-  WorkerThreads::Get().Run(static_cast<int>(others), all >= kWorthWaking, [&] { shared.TakePieces(); });
+  const int64_t takers = std::min(threads, at::divup(count, piece));
+  SharedWork shared(count, piece, takers, work);
+  WorkerThreads::Get().Run(static_cast<int>(takers - 1), all >= kWorthWaking,
+                           [&](int thread) { shared.TakePieces(thread); });
   shared.Throw();
 }
 

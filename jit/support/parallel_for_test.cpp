@@ -53,6 +53,28 @@ TEST_F(ParallelForTest, SeveralThreadsWorkAtTheSameTime) {
   }
 }
 
+// Each piece waits until all threads have one, so that none does another's.
+TEST_F(ParallelForTest, AThreadHasTheSamePartOfTheWholeInEachCall) {
+  std::vector<std::thread::id> first;
+  for (const int64_t pieces : {3, 3, 6, 3}) {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::set<std::thread::id> threads;
+    std::vector<std::thread::id> of_piece(static_cast<size_t>(pieces));
+    ParallelFor(pieces, kMillisecond, [&](int64_t begin, int64_t end) {
+      std::unique_lock lock(mutex);
+      for (int64_t i = begin; i < end; ++i) of_piece[static_cast<size_t>(i)] = std::this_thread::get_id();
+      threads.insert(std::this_thread::get_id());
+      changed.notify_all();
+      EXPECT_TRUE(changed.wait_for(lock, std::chrono::seconds(60), [&] { return threads.size() == 3; }));
+    });
+    std::vector<std::thread::id> of_thirds;
+    for (int64_t i = 0; i < 3; ++i) of_thirds.push_back(of_piece[static_cast<size_t>(i * pieces / 3)]);
+    if (first.empty()) first = of_thirds;
+    EXPECT_EQ(of_thirds, first) << "of " << pieces;
+  }
+}
+
 TEST_F(ParallelForTest, PiecesAreNotShorterThanWhatTheyCost) {
   std::atomic<int> pieces{0};
   ParallelFor(1000, 100, [&](int64_t begin, int64_t end) {

@@ -64,7 +64,7 @@ thread_local Rhythm rhythm;
 
 // On the stack of who calls, who leaves when no thread is at it any more.
 struct WorkerThreads::Call {
-  const c10::function_ref<void()> work;
+  const c10::function_ref<void(int)> work;
   const bool stay_awake;
   Workers sleepers{};  // who are to be woken
   std::atomic<size_t> next_sleeper{0};
@@ -81,6 +81,7 @@ struct alignas(64) WorkerThreads::Worker {
   };
   std::atomic<uint32_t> state{kIdle};
   Call* call = nullptr;
+  int number = 0;  // for the call
   // 1 from before the thread looks at `state` for the last time before it sleeps. A line of its own, since callers look
   // at it each time and it seldom changes.
   alignas(64) std::atomic<uint32_t> asleep{0};
@@ -96,7 +97,8 @@ struct alignas(64) WorkerThreads::Worker {
   // Of the caller, whose own share took so long: returns when the thread is not at the call and will not begin it.
   void TakeBack(Clock::duration share) {
     uint32_t expected = kCalled;
-    if (state.compare_exchange_strong(expected, kIdle)) return;
+    const uint32_t now = state.load(std::memory_order_acquire);
+    if (now == kIdle || (now == kCalled && state.compare_exchange_strong(expected, kIdle))) return;
     if (WaitAwake(AwakeAfter(share), [&] { return state.load(std::memory_order_acquire) == kIdle; })) return;
     expected = kWorking;
     if (state.compare_exchange_strong(expected, kAwaited)) state.wait(kAwaited);
@@ -148,12 +150,14 @@ void WorkerThreads::GiveBack(const Workers& workers) {
   idle_.insert(idle_.end(), workers.begin(), workers.end());
 }
 
-void WorkerThreads::Run(int others, bool worth_waking, c10::function_ref<void()> work) {
+void WorkerThreads::Run(int others, bool worth_waking, c10::function_ref<void(int)> work) {
   rhythm.Begin();
   const Workers workers = Take(static_cast<size_t>(std::max(others, 0)));
   Call call{work, rhythm.IsQuick()};
+  auto number = static_cast<int>(workers.size());
   for (Worker* worker : workers) {
     worker->call = &call;
+    worker->number = number--;
     worker->state.store(Worker::kCalled, std::memory_order_release);
   }
   if (worth_waking) {
@@ -166,7 +170,7 @@ void WorkerThreads::Run(int others, bool worth_waking, c10::function_ref<void()>
   }
   at_work = true;
   const Clock::time_point begin = Clock::now();
-  work();
+  work(0);
   const Clock::duration share = Clock::now() - begin;
   at_work = false;
   for (Worker* worker : workers) worker->TakeBack(share);
@@ -189,7 +193,7 @@ void WorkerThreads::Work(Worker& self) {
     Call& call = *self.call;
     call.WakeTwo();
     const Clock::time_point begin = Clock::now();
-    call.work();
+    call.work(self.number);
     awake = call.stay_awake ? AwakeAfter(Clock::now() - begin) : Clock::duration();
     self.End();
   }

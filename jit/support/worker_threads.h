@@ -33,11 +33,12 @@ class WorkerThreads {
   static bool AtWork();
 
   // Calls `work` on the calling thread, and at the same time on up to `others` further ones: as many of those as are
-  // idle and begin before the calling thread's call has ended. Threads that sleep are woken if that is `worth_waking`;
-  // else those begin that are awake. `work` is what takes shares of a whole until none is left; it must not throw, nor
-  // call Run. Any number of threads may call this at once. There are as many threads as one caller has asked for at
-  // once, fewer where the system has no more.
-  void Run(int others, bool worth_waking, c10::function_ref<void()> work);
+  // idle and begin before the calling thread's call has ended. It is told the thread's number: 0 on the calling one, up
+  // to `others` on the others, of which each has the same one as in the call before if nobody else calls. Threads that
+  // sleep are woken if that is `worth_waking`; else those begin that are awake. `work` is what takes shares of a whole
+  // until none is left; it must not throw, nor call Run. Any number of threads may call this at once. There are as many
+  // threads as one caller has asked for at once, fewer where the system has no more.
+  void Run(int others, bool worth_waking, c10::function_ref<void(int thread)> work);
 
  private:
   struct Call;
@@ -50,7 +51,7 @@ class WorkerThreads {
   static void Work(Worker& self);
 
   std::mutex mutex_;
-  std::vector<Worker*> idle_;  // the one that worked last is taken first
+  std::vector<Worker*> idle_;  // in the order of their numbers, from the last one back
   std::vector<std::unique_ptr<Worker>> all_;
   size_t most_ = 0;  // that one caller has asked for
 };

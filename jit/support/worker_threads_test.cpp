@@ -6,6 +6,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <ctime>
+#include <map>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -22,7 +23,7 @@ TEST(WorkerThreadsTest, SleepingThreadsAreAllWokenWhereThatIsWorthIt) {
     std::mutex mutex;
     std::condition_variable changed;
     std::set<std::thread::id> threads;
-    WorkerThreads::Get().Run(others, true, [&] {
+    WorkerThreads::Get().Run(others, true, [&](int) {
       EXPECT_TRUE(WorkerThreads::AtWork());
       std::unique_lock lock(mutex);
       threads.insert(std::this_thread::get_id());
@@ -38,7 +39,7 @@ TEST(WorkerThreadsTest, WhoCallsWaitsForThoseWhoHaveBegunAndForNobodyElse) {
   const auto self = std::this_thread::get_id();
   for (int round = 0; round < 2000; ++round) {
     std::atomic<int> begun{0}, ended{0};
-    WorkerThreads::Get().Run(4, round % 3 != 0, [&] {
+    WorkerThreads::Get().Run(4, round % 3 != 0, [&](int) {
       ++begun;
       if (std::this_thread::get_id() != self) std::this_thread::yield();
       ++ended;
@@ -53,7 +54,7 @@ TEST(WorkerThreadsTest, WhoCallsIsWokenByAThreadThatTakesLong) {
   const auto self = std::this_thread::get_id();
   for (int round = 0; round < 5; ++round) {
     std::atomic<bool> begun{false}, ended{false};
-    WorkerThreads::Get().Run(1, true, [&] {
+    WorkerThreads::Get().Run(1, true, [&](int) {
       if (std::this_thread::get_id() == self) {
         while (!begun) std::this_thread::yield();
       } else {
@@ -66,6 +67,25 @@ TEST(WorkerThreadsTest, WhoCallsIsWokenByAThreadThatTakesLong) {
   }
 }
 
+TEST(WorkerThreadsTest, AThreadHasTheSameNumberInEachCall) {
+  std::mutex mutex;
+  std::map<std::thread::id, std::set<int>> numbers;
+  for (int round = 0; round < 200; ++round) {
+    const int others = 1 + round % 4;
+    WorkerThreads::Get().Run(others, true, [&](int number) {
+      const std::lock_guard lock(mutex);
+      EXPECT_LE(number, others);
+      numbers[std::this_thread::get_id()].insert(number);
+    });
+  }
+  EXPECT_EQ(numbers.at(std::this_thread::get_id()), std::set{0});
+  std::set<int> all;
+  for (const auto& [thread, of_thread] : numbers) {
+    EXPECT_EQ(of_thread.size(), 1u);
+    EXPECT_TRUE(all.insert(*of_thread.begin()).second) << "two threads have number " << *of_thread.begin();
+  }
+}
+
 // A thread works for one caller at a time, and all callers' work is done.
 TEST(WorkerThreadsTest, ManyMayCallAtOnce) {
   std::atomic<int> wrong{0};
@@ -75,7 +95,7 @@ TEST(WorkerThreadsTest, ManyMayCallAtOnce) {
       for (int round = 0; round < 2000; ++round) {
         std::atomic<int> next{0}, sum{0};
         thread_local int depth = 0;
-        WorkerThreads::Get().Run(3, true, [&] {
+        WorkerThreads::Get().Run(3, true, [&](int) {
           if (++depth != 1) ++wrong;
           for (int i; (i = next++) < 50;) sum += i;
           --depth;
@@ -89,7 +109,7 @@ TEST(WorkerThreadsTest, ManyMayCallAtOnce) {
 }
 
 TEST(WorkerThreadsTest, ThreadsThatAreNotCalledSleep) {
-  for (int round = 0; round < 100; ++round) WorkerThreads::Get().Run(4, true, [] {});
+  for (int round = 0; round < 100; ++round) WorkerThreads::Get().Run(4, true, [](int) {});
   const auto before = TimeOf(CLOCK_PROCESS_CPUTIME_ID);
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
   EXPECT_LT(TimeOf(CLOCK_PROCESS_CPUTIME_ID) - before, std::chrono::milliseconds(250));
