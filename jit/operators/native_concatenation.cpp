@@ -1,7 +1,9 @@
-// aten::cat into memory that a plan has for it: floats that lie in it as they do in the tensors are copied by all
+// aten::cat, also into memory that a plan has for it: floats that lie in it as they do in the tensors are copied by all
 // threads of the caller. What is not so goes LibTorch's way.
+#include <ATen/EmptyTensor.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/cat_ops.h>
+#include <c10/util/SmallVector.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -118,6 +120,41 @@ class Concatenation {
   float* to_ = nullptr;
 };
 
+// A new tensor for what is joined, as LibTorch makes it: in the format that all parts suggest, or in the default one.
+// Not defined if these are not plain floats of sizes that fit.
+at::Tensor MemoryFor(const std::vector<IValue>& parts, int64_t dim) {
+  if (parts.empty() || !IsPlainFloat(parts[0].toTensor())) return {};
+  const at::Tensor& first = parts[0].toTensor();
+  const int64_t rank = first.dim();
+  if (first.numel() == 0 || dim < -rank || dim >= rank) return {};
+  const auto along = static_cast<size_t>(dim < 0 ? dim + rank : dim);
+  c10::SmallVector<int64_t, 6> sizes(first.sizes());
+  sizes[along] = 0;
+  at::MemoryFormat format = first.suggest_memory_format();
+  for (const IValue& value : parts) {
+    const at::Tensor& part = value.toTensor();
+    if (!IsPlainFloat(part) || part.dim() != rank) return {};
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      if (i != along && part.sizes()[i] != sizes[i]) return {};
+    }
+    sizes[along] += part.sizes()[along];
+    if (part.suggest_memory_format() != format) format = at::MemoryFormat::Contiguous;
+  }
+  return at::Tensor(at::detail::empty_cpu(sizes, at::kFloat, std::nullopt, std::nullopt, std::nullopt, format));
+}
+
+// cat(Tensor[] tensors, int dim=0) -> Tensor
+void Concatenate(NativeArguments in, IValue* out) {
+  Concatenation concatenation;
+  at::Tensor memory = NoModeSeesOperators() ? MemoryFor(Elements(in[0]), in[1].toInt()) : at::Tensor();
+  if (!memory.defined() || !concatenation.Plan(Elements(in[0]), in[1].toInt(), memory)) {
+    EntryOf<at::_ops::cat>().function(in, out);
+    return;
+  }
+  concatenation.Run();
+  *out = std::move(memory);
+}
+
 // cat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)
 void ConcatenateInto(NativeArguments in, IValue* out) {
   Concatenation concatenation;
@@ -130,7 +167,7 @@ void ConcatenateInto(NativeArguments in, IValue* out) {
   *out = in[2];
 }
 
-constexpr NativeEntry kEntries[] = {{"aten::cat.out", ConcatenateInto}};
+constexpr NativeEntry kEntries[] = {{"aten::cat", Concatenate}, {"aten::cat.out", ConcatenateInto}};
 
 }  // namespace
 

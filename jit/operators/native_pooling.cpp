@@ -1,38 +1,53 @@
-// The mean of all pixels of images that lie channels-last: sums of a row of channels after another, which LibTorch's
-// reduction walks in strides.
+// Pooling of images that lie channels-last, pixel by pixel, and means and sums of whole images or sequences: what
+// LibTorch walks in strides, or shares between threads of its own.
 #include <ATen/EmptyTensor.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/adaptive_avg_pool2d_ops.h>
+#include <ATen/ops/avg_pool2d_ops.h>
+#include <ATen/ops/max_pool2d_ops.h>
+#include <ATen/ops/mean_ops.h>
+#include <ATen/ops/sum_ops.h>
 
 #include <algorithm>
+#include <array>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
 
+#include "jit/kernels/pixels.h"
+#include "jit/operators/channels_last.h"
 #include "jit/operators/native_support.h"
 #include "jit/operators/native_thunk.h"
-#include "jit/operators/plain_tensor.h"
 #include "jit/support/parallel_for.h"
 
 namespace hearth::native {
 namespace {
 
-// Channels that are summed together, in registers.
-constexpr int64_t kTogether = 32;
-// About as long one takes to be summed.
-constexpr double kNanosecondsOfNumber = 0.2;
+// About as long a number takes to be read, and a pixel of the result to be begun with.
+constexpr double kNanosecondsOfNumber = 0.1;
+constexpr double kNanosecondsOfPixel = 15;
 
-void MeanOfChannels(const float* pixels, int64_t count, int64_t channels, int64_t width, float* to) {
-  float sums[kTogether] = {};
-  if (width == kTogether) {
-    for (int64_t pixel = 0; pixel < count; ++pixel) {
-      const float* const row = pixels + pixel * channels;
-      for (int64_t i = 0; i < kTogether; ++i) sums[i] += row[i];
+// Of pixels, as they are summed one after the other; more are summed in parts, which other threads may do.
+constexpr int64_t kPixelsOfPart = 32;
+
+// The sums, divided by `divisor`, of `count` batches of `pixels` pixels each.
+void SumBatches(const float* from, int64_t count, int64_t pixels, int64_t channels, float divisor, float* to) {
+  const int64_t parts = kernels::DivideUp(pixels, kPixelsOfPart);
+  std::vector<float> of_parts;
+  if (parts > 1) of_parts.resize(static_cast<size_t>(count * parts * channels));
+  const double nanoseconds = kNanosecondsOfNumber * static_cast<double>(std::min(pixels, kPixelsOfPart) * channels);
+  ParallelFor(count * parts, nanoseconds, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t batch = i / parts, first = pixels * (i % parts) / parts, last = pixels * (i % parts + 1) / parts;
+      kernels::SumPixels({from + (batch * pixels + first) * channels, last - first, channels}, channels,
+                         parts > 1 ? 1 : divisor, (parts > 1 ? of_parts.data() : to) + i * channels);
     }
-  } else {
-    for (int64_t pixel = 0; pixel < count; ++pixel) {
-      const float* const row = pixels + pixel * channels;
-      for (int64_t i = 0; i < width; ++i) sums[i] += row[i];
-    }
-  }
-  for (int64_t i = 0; i < width; ++i) to[i] = sums[i] / static_cast<float>(count);
+  });
+  if (parts == 1) return;
+  for (int64_t batch = 0; batch < count; ++batch)
+    kernels::SumPixels({of_parts.data() + batch * parts * channels, parts, channels}, channels, divisor,
+                       to + batch * channels);
 }
 
 bool IsOneByOne(const IValue& size) {
@@ -42,32 +57,183 @@ bool IsOneByOne(const IValue& size) {
 
 // adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor
 void AdaptiveAveragePool(NativeArguments in, IValue* out) {
-  const at::Tensor& images = in[0].toTensor();
-  const bool suits = IsPlainFloat(images) && images.dim() == 4 && images.numel() > 0 && IsOneByOne(in[1]) &&
-                     images.suggest_memory_format() == at::MemoryFormat::ChannelsLast &&
-                     images.is_contiguous(at::MemoryFormat::ChannelsLast) && NoModeSeesOperators();
-  if (!suits) {
+  const auto images = ChannelsLastImagesOf(in[0].toTensor());
+  if (!images || !IsOneByOne(in[1])) {
     EntryOf<at::_ops::adaptive_avg_pool2d>().function(in, out);
     return;
   }
-  const int64_t count = images.sizes()[0], channels = images.sizes()[1], pixels = images.sizes()[2] * images.sizes()[3];
-  at::Tensor result(at::detail::empty_cpu({count, channels, 1, 1}, at::kFloat, std::nullopt, std::nullopt, std::nullopt,
-                                          at::MemoryFormat::ChannelsLast));
-  const float* const from = images.const_data_ptr<float>();
-  float* const to = result.mutable_data_ptr<float>();
-  const int64_t parts = (channels + kTogether - 1) / kTogether;
-  const auto work = [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t image = i / parts, channel = i % parts * kTogether;
-      MeanOfChannels(from + image * channels * pixels + channel, pixels, channels,
-                     std::min(kTogether, channels - channel), to + image * channels + channel);
-    }
-  };
-  ParallelFor(count * parts, kNanosecondsOfNumber * static_cast<double>(pixels * kTogether), work);
+  at::Tensor result = NewChannelsLast(images->count, images->channels, 1, 1);
+  SumBatches(images->first, images->count, images->pixels(), images->channels, static_cast<float>(images->pixels()),
+             result.mutable_data_ptr<float>());
   *out = std::move(result);
 }
 
-constexpr NativeEntry kEntries[] = {{"aten::adaptive_avg_pool2d", AdaptiveAveragePool}};
+// A reduction whose dimensions lie, in memory, between those before and after them that are kept.
+struct MiddleReduction {
+  int64_t count = 1, pixels = 1, channels = 1;
+  std::vector<int64_t> sizes;  // of the result, whose numbers lie in the order of its dimensions
+};
+
+std::optional<MiddleReduction> MiddleReductionOf(const at::Tensor& tensor, const IValue& dims, bool keeps) {
+  constexpr int64_t kMostDimensions = 8;
+  const int64_t rank = tensor.dim();
+  if (!IsPlainFloat(tensor) || tensor.numel() == 0 || rank > kMostDimensions || dims.isNone() ||
+      !NoModeSeesOperators() || !kernels::HasVectors())
+    return {};
+  std::array<bool, kMostDimensions> is_reduced{};
+  for (const IValue& each : Elements(dims)) {
+    const int64_t dim = Get<int64_t>(each) + (Get<int64_t>(each) < 0 ? rank : 0);
+    if (dim < 0 || dim >= rank || is_reduced[static_cast<size_t>(dim)]) return {};
+    is_reduced[static_cast<size_t>(dim)] = true;
+  }
+  MiddleReduction found;
+  std::vector<size_t> nesting;
+  for (size_t i = 0; i < static_cast<size_t>(rank); ++i) {
+    if (!is_reduced[i]) found.sizes.push_back(tensor.sizes()[i]);
+    if (is_reduced[i] && keeps) found.sizes.push_back(1);
+    if (tensor.sizes()[i] != 1) nesting.push_back(i);
+  }
+  std::ranges::stable_sort(nesting, std::greater(), [&](size_t i) { return tensor.strides()[i]; });
+  int64_t stride = 1;
+  size_t last = static_cast<size_t>(rank);  // the outermost kept dimension so far
+  for (auto i = nesting.rbegin(); i != nesting.rend(); ++i) {
+    const int64_t size = tensor.sizes()[*i];
+    if (tensor.strides()[*i] != stride) return {};
+    stride *= size;
+    if (is_reduced[*i]) {
+      if (found.count != 1 || found.channels == 1) return {};
+      found.pixels *= size;
+      continue;
+    }
+    if (*i >= last) return {};
+    last = *i;
+    (found.pixels == 1 ? found.channels : found.count) *= size;
+  }
+  return found.pixels == 1 ? std::nullopt : std::optional(std::move(found));
+}
+
+// OP.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
+template <typename Operator, bool kIsMean>
+void Reduce(NativeArguments in, IValue* out) {
+  const at::Tensor& tensor = in[0].toTensor();
+  const auto reduction = in[3].isNone() ? MiddleReductionOf(tensor, in[1], Get<bool>(in[2])) : std::nullopt;
+  if (!reduction) {
+    EntryOf<Operator>().function(in, out);
+    return;
+  }
+  at::Tensor result(
+      at::detail::empty_cpu(reduction->sizes, at::kFloat, std::nullopt, std::nullopt, std::nullopt, std::nullopt));
+  SumBatches(tensor.const_data_ptr<float>(), reduction->count, reduction->pixels, reduction->channels,
+             kIsMean ? static_cast<float>(reduction->pixels) : 1, result.mutable_data_ptr<float>());
+  *out = std::move(result);
+}
+
+// Along one side of the images.
+struct PoolingSide {
+  int64_t input, kernel, stride, padding, output;
+  // The pixels of window `i` that are in the image.
+  int64_t begin(int64_t i) const { return std::max<int64_t>(i * stride - padding, 0); }
+  int64_t end(int64_t i) const { return std::min(i * stride - padding + kernel, input); }
+  // How many there are with the padding.
+  int64_t padded(int64_t i) const { return std::min(i * stride + kernel, input + 2 * padding) - i * stride; }
+};
+
+std::array<int64_t, 2> PairOf(const IValue& list) {
+  const std::vector<IValue>& numbers = Elements(list);
+  TORCH_CHECK(numbers.size() == 1 || numbers.size() == 2, "Expected one number or two but got ", numbers.size());
+  return {Get<int64_t>(numbers.front()), Get<int64_t>(numbers.back())};
+}
+
+struct Pooling {
+  ChannelsLastImages images;
+  PoolingSide height, width;
+};
+
+std::optional<Pooling> PoolingOf(NativeArguments in) {
+  const auto images = ChannelsLastImagesOf(in[0].toTensor());
+  const auto has_numbers = [](const IValue& list) { return Elements(list).size() == 1 || Elements(list).size() == 2; };
+  if (!images || !has_numbers(in[1]) || !has_numbers(in[3])) return {};
+  if (!Elements(in[2]).empty() && !has_numbers(in[2])) return {};
+  const auto kernel = PairOf(in[1]), padding = PairOf(in[3]);
+  const auto stride = Elements(in[2]).empty() ? kernel : PairOf(in[2]);
+  const auto side = [&](int64_t input, size_t i) -> std::optional<PoolingSide> {
+    constexpr int64_t kMost = int64_t{1} << 30;
+    // So that each window has pixels of the image.
+    if (kernel[i] <= 0 || kernel[i] > kMost || stride[i] <= 0 || padding[i] < 0 || padding[i] > kernel[i] / 2)
+      return {};
+    if (input + 2 * padding[i] < kernel[i]) return {};
+    return PoolingSide{input, kernel[i], stride[i], padding[i], (input + 2 * padding[i] - kernel[i]) / stride[i] + 1};
+  };
+  const auto height = side(images->height, 0), width = side(images->width, 1);
+  if (!height || !width) return {};
+  return Pooling{*images, *height, *width};
+}
+
+// `combine`: makes a pixel of the result of those of a window, given its place.
+template <typename Combine>
+at::Tensor Pool(const Pooling& pooling, const Combine& combine) {
+  const auto& [images, height, width] = pooling;
+  at::Tensor result = NewChannelsLast(images.count, images.channels, height.output, width.output);
+  float* const to = result.mutable_data_ptr<float>();
+  const double of_pixel =
+      kNanosecondsOfPixel + kNanosecondsOfNumber * static_cast<double>(height.kernel * width.kernel * images.channels);
+  ParallelFor(images.count * height.output, of_pixel * static_cast<double>(width.output),
+              [&](int64_t begin, int64_t end) {
+                std::vector<const float*> window;
+                for (int64_t row = begin; row < end; ++row) {
+                  const float* const image = images.first + row / height.output * images.size();
+                  const int64_t y = row % height.output;
+                  for (int64_t x = 0; x < width.output; ++x) {
+                    window.clear();
+                    for (int64_t i = height.begin(y); i < height.end(y); ++i) {
+                      for (int64_t j = width.begin(x); j < width.end(x); ++j)
+                        window.push_back(image + (i * images.width + j) * images.channels);
+                    }
+                    combine(window, y, x, to + (row * width.output + x) * images.channels);
+                  }
+                }
+              });
+  return result;
+}
+
+// max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1,
+//            bool ceil_mode=False) -> Tensor
+void MaxPool(NativeArguments in, IValue* out) {
+  const bool has_holes =
+      std::ranges::any_of(Elements(in[4]), [](const IValue& dilation) { return Get<int64_t>(dilation) != 1; });
+  const auto pooling = has_holes || Elements(in[4]).empty() || Get<bool>(in[5]) ? std::nullopt : PoolingOf(in);
+  if (!pooling) {
+    EntryOf<at::_ops::max_pool2d>().function(in, out);
+    return;
+  }
+  *out = Pool(*pooling, [&](std::span<const float* const> window, int64_t, int64_t, float* to) {
+    kernels::LargestOfPixels(window, pooling->images.channels, to);
+  });
+}
+
+// avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False,
+//            bool count_include_pad=True, int? divisor_override=None) -> Tensor
+void AveragePool(NativeArguments in, IValue* out) {
+  const auto pooling = Get<bool>(in[4]) || !in[6].isNone() ? std::nullopt : PoolingOf(in);
+  if (!pooling) {
+    EntryOf<at::_ops::avg_pool2d>().function(in, out);
+    return;
+  }
+  const bool counts_padding = Get<bool>(in[5]);
+  *out = Pool(*pooling, [&](std::span<const float* const> window, int64_t y, int64_t x, float* to) {
+    const int64_t count =
+        counts_padding ? pooling->height.padded(y) * pooling->width.padded(x) : static_cast<int64_t>(window.size());
+    kernels::SumPixels(window, pooling->images.channels, static_cast<float>(count), to);
+  });
+}
+
+constexpr NativeEntry kEntries[] = {
+    {"aten::adaptive_avg_pool2d", AdaptiveAveragePool},
+    {"aten::avg_pool2d", AveragePool},
+    {"aten::max_pool2d", MaxPool},
+    {"aten::mean.dim", Reduce<at::_ops::mean_dim, true>},
+    {"aten::sum.dim_IntList", Reduce<at::_ops::sum_dim_IntList, false>},
+};
 
 }  // namespace
 

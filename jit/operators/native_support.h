@@ -102,8 +102,10 @@ std::span<const NativeEntry> ConvolutionNatives();
 std::span<const NativeEntry> GpuConvolutionNatives();
 std::span<const NativeEntry> AttentionNatives();
 std::span<const NativeEntry> EmbeddingNatives();
+std::span<const NativeEntry> GroupNormNatives();
 std::span<const NativeEntry> PoolingNatives();
 std::span<const NativeEntry> RecurrenceNatives();
 std::span<const NativeEntry> FusedNatives();
+std::span<const NativeEntry> UpsamplingNatives();
 
 }  // namespace hearth::native

@@ -5,7 +5,6 @@
 #include <ATen/ops/addmm_ops.h>
 #include <ATen/ops/affine_grid_generator_ops.h>
 #include <ATen/ops/alpha_dropout_ops.h>
-#include <ATen/ops/avg_pool2d_ops.h>
 #include <ATen/ops/avg_pool3d_ops.h>
 #include <ATen/ops/baddbmm_ops.h>
 #include <ATen/ops/batch_norm_ops.h>
@@ -20,7 +19,6 @@
 #include <ATen/ops/einsum_ops.h>
 #include <ATen/ops/feature_dropout_ops.h>
 #include <ATen/ops/grid_sampler_ops.h>
-#include <ATen/ops/group_norm_ops.h>
 #include <ATen/ops/gru_ops.h>
 #include <ATen/ops/im2col_ops.h>
 #include <ATen/ops/instance_norm_ops.h>
@@ -28,7 +26,6 @@
 #include <ATen/ops/log_softmax_ops.h>
 #include <ATen/ops/lstm_ops.h>
 #include <ATen/ops/matmul_ops.h>
-#include <ATen/ops/max_pool2d_ops.h>
 #include <ATen/ops/max_pool3d_ops.h>
 #include <ATen/ops/mm_ops.h>
 #include <ATen/ops/pad_ops.h>
@@ -63,7 +60,6 @@ constexpr NativeEntry kEntries[] = {
     OP(conv_transpose2d_input),
     OP(batch_norm),
     OP(layer_norm),
-    OP(group_norm),
     OP(instance_norm),
     OP(dropout),
     OP(dropout_),
@@ -71,8 +67,6 @@ constexpr NativeEntry kEntries[] = {
     OP(feature_dropout_),
     OP(alpha_dropout),
     OP(alpha_dropout_),
-    OP(max_pool2d),
-    OP(avg_pool2d),
     OP(adaptive_avg_pool1d),
     OP(max_pool3d),
     OP(avg_pool3d),
@@ -82,7 +76,6 @@ constexpr NativeEntry kEntries[] = {
     OP(log_softmax_int),
     OP(pad),
     OP(constant_pad_nd),
-    OP(upsample_nearest2d_vec),
     OP(upsample_nearest2d),
     OP(upsample_bilinear2d_vec),
     OP(upsample_bilinear2d),

@@ -1,7 +1,6 @@
 // Views, copies, indexing and factories of tensors, called through LibTorch's unboxed entry points.
 #include <ATen/ops/_shape_as_tensor_ops.h>
 #include <ATen/ops/arange_ops.h>
-#include <ATen/ops/cat_ops.h>
 #include <ATen/ops/chunk_ops.h>
 #include <ATen/ops/clone_ops.h>
 #include <ATen/ops/contiguous_ops.h>
@@ -76,7 +75,6 @@ namespace {
 #define OP(name) EntryOf<at::_ops::name>()
 
 constexpr NativeEntry kEntries[] = {
-    OP(cat),
     OP(stack),
     OP(chunk),
     OP(split_Tensor),

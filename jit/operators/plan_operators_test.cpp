@@ -13,27 +13,13 @@
 #include "jit/libraries/convolution.h"
 #include "jit/libraries/product.h"
 #include "jit/libraries/recurrence.h"
+#include "jit/operators/native_testing.h"
 #include "jit/operators/registry.h"
 
 namespace hearth {
 namespace {
 
 using c10::IValue;
-
-IValue RunByName(const std::string& name, const std::vector<IValue>& arguments) {
-  const size_t dot = name.find('.');
-  const Operator* op = OperatorRegistry::Global().Find(c10::Symbol::fromQualString(name.substr(0, dot)),
-                                                       dot == std::string::npos ? "" : name.substr(dot + 1));
-  std::vector<const IValue*> pointers;
-  for (const IValue& argument : arguments) pointers.push_back(&argument);
-  IValue result;
-  op->native()({pointers.data(), pointers.size()}, &result);
-  return result;
-}
-
-at::Tensor CallNative(const char* name, const std::vector<IValue>& arguments) {
-  return RunByName(name, arguments).toTensor();
-}
 
 at::Tensor CallBoxed(const char* name, torch::jit::Stack stack) {
   OperatorRegistry::Global().Find(c10::Symbol::fromQualString(name), "")->Run(stack);
@@ -291,22 +277,6 @@ TEST(RecurrenceTest, WhatWasNotPreparedGoesLibTorchsWay) {
   EXPECT_TRUE(at::allclose(stack[2].toTensor(), memory, 1e-5, 1e-6));
 }
 
-TEST(PoolingTest, TheMeanOfAllPixelsIsLibTorchs) {
-  for (const std::vector<int64_t>& sizes : std::vector<std::vector<int64_t>>{
-           {1, 3, 5, 7}, {2, 32, 7, 7}, {2, 100, 14, 14}, {1, 960, 7, 7}, {3, 1, 4, 4}, {1, 8, 1, 1}, {2, 0, 3, 3}}) {
-    const at::Tensor written = at::randn(sizes);
-    for (const at::Tensor& images :
-         {written, written.contiguous(at::MemoryFormat::ChannelsLast), written.to(at::kDouble)}) {
-      for (const std::vector<int64_t>& to : std::vector<std::vector<int64_t>>{{1, 1}, {1, 2}}) {
-        const at::Tensor result = CallNative("aten::adaptive_avg_pool2d", {images, to});
-        const at::Tensor expected = at::adaptive_avg_pool2d(images, to);
-        EXPECT_TRUE(at::allclose(result, expected, 1e-5, 1e-6)) << images.sizes();
-        EXPECT_EQ(result.strides(), expected.strides()) << images.sizes();
-      }
-    }
-  }
-}
-
 TEST(EmbeddingTest, GivesTheRowsThatLibTorchDoesAndRaisesAsItDoes) {
   const at::Tensor table = at::randn({10, 6});
   const at::Tensor many = at::randint(10, {5, 4}, at::kLong);
@@ -362,7 +332,7 @@ TEST(ChannelShuffleTest, ChannelsAreThoseOfTheShuffledConcatenationInItsFormat) 
 }
 
 // Parts that lie as the result does, parts of others, and such that lie otherwise; along each dimension.
-TEST(ConcatenationTest, IntoMemoryIsWhatLibTorchMakes) {
+TEST(ConcatenationTest, IsWhatLibTorchMakesAlsoIntoMemory) {
   for (const int64_t images : {1, 2}) {
     for (int64_t form = 0; form < 6; ++form) {
       for (const int64_t dim : {0, 1, 2, 3, -1}) {
@@ -371,6 +341,9 @@ TEST(ConcatenationTest, IntoMemoryIsWhatLibTorchMakes) {
         if (dim == 2) parts.push_back(parts[0].narrow(2, 1, 2));
         for (const auto format : {at::MemoryFormat::Contiguous, at::MemoryFormat::ChannelsLast}) {
           const at::Tensor expected = at::cat(parts, dim);
+          const at::Tensor made = CallNative("aten::cat", {c10::List<at::Tensor>(parts), dim});
+          EXPECT_TRUE(at::equal(made, expected)) << images << " in form " << form << " along " << dim;
+          EXPECT_EQ(made.strides(), expected.strides()) << images << " in form " << form << " along " << dim;
           const at::Tensor into = at::zeros_like(expected).contiguous(format).clone(format);
           const at::Tensor result = CallNative("aten::cat.out", {c10::List<at::Tensor>(parts), dim, into});
           EXPECT_TRUE(result.is_same(into));
@@ -389,6 +362,11 @@ TEST(ConcatenationTest, IntoMemoryIsWhatLibTorchMakes) {
   EXPECT_TRUE(at::equal(rows, twin));
   // Sizes that do not fit are LibTorch's to refuse, and memory that it makes larger; and so is memory in common.
   EXPECT_ANY_THROW(CallNative("aten::cat.out", {c10::List<at::Tensor>({large, at::randn({3, 4})}), 0, into}));
+  EXPECT_ANY_THROW(CallNative("aten::cat", {c10::List<at::Tensor>({large, at::randn({3, 4})}), 0}));
+  EXPECT_ANY_THROW(CallNative("aten::cat", {c10::List<at::Tensor>({large, large}), 2}));
+  EXPECT_ANY_THROW(CallNative("aten::cat", {c10::List<at::Tensor>(), 0}));
+  const std::vector<at::Tensor> with_nothing = {at::empty({0}), large, at::empty({0, 50'000})};
+  EXPECT_TRUE(at::equal(CallNative("aten::cat", {c10::List<at::Tensor>(with_nothing), 0}), large));
   EXPECT_ANY_THROW(
       CallNative("aten::cat.out", {c10::List<at::Tensor>({into.narrow(0, 0, 3), large}), 0, into.narrow(0, 0, 6)}));
 }

@@ -1,0 +1,51 @@
+#include "jit/kernels/pixels.h"
+
+#include <immintrin.h>
+
+#include "jit/kernels/target.h"
+#include "jit/kernels/vector_avx2.h"
+#include "jit/kernels/vector_avx512.h"
+
+namespace hearth::kernels {
+
+namespace avx512 {
+namespace {
+HEARTH_AVX512_BEGIN
+#include "jit/kernels/pixels_loops.h"
+HEARTH_AVX512_END
+}  // namespace
+}  // namespace avx512
+
+namespace avx2 {
+namespace {
+HEARTH_AVX2_BEGIN
+#include "jit/kernels/pixels_loops.h"
+HEARTH_AVX2_END
+}  // namespace
+}  // namespace avx2
+
+void SumPixels(const PixelRow& pixels, int64_t channels, float divisor, float* sums) {
+  if (HasAvx512()) return avx512::SumAll(avx512::PixelOfRow{pixels}, pixels.count, channels, divisor, sums);
+  avx2::SumAll(avx2::PixelOfRow{pixels}, pixels.count, channels, divisor, sums);
+}
+
+void SumPixels(std::span<const float* const> pixels, int64_t channels, float divisor, float* sums) {
+  const auto count = static_cast<int64_t>(pixels.size());
+  if (HasAvx512()) return avx512::SumAll(avx512::PixelOfList{pixels.data()}, count, channels, divisor, sums);
+  avx2::SumAll(avx2::PixelOfList{pixels.data()}, count, channels, divisor, sums);
+}
+
+void SumPixelsAndSquares(const PixelRow& pixels, int64_t channels, float* sums, float* squares) {
+  (HasAvx512() ? avx512::SumAndSquare : avx2::SumAndSquare)(pixels, channels, sums, squares);
+}
+
+void LargestOfPixels(std::span<const float* const> pixels, int64_t channels, float* largest) {
+  const auto count = static_cast<int64_t>(pixels.size());
+  (HasAvx512() ? avx512::Largest : avx2::Largest)(pixels.data(), count, channels, largest);
+}
+
+void ScalePixels(const PixelRow& pixels, int64_t channels, const float* factors, const float* offsets, float* to) {
+  (HasAvx512() ? avx512::ScaleAll : avx2::ScaleAll)(pixels, channels, factors, offsets, to);
+}
+
+}  // namespace hearth::kernels

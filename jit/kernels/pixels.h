@@ -1,0 +1,27 @@
+// Sums and maxima of the pixels of images whose channels lie one after the other in memory, channel by channel. Only
+// where HasVectors().
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace hearth::kernels {
+
+// Pixels that lie equally far apart.
+struct PixelRow {
+  const float* first;
+  int64_t count;
+  int64_t stride;  // in floats
+};
+
+// Of each channel: the sum, divided by `divisor`.
+void SumPixels(const PixelRow& pixels, int64_t channels, float divisor, float* sums);
+void SumPixels(std::span<const float* const> pixels, int64_t channels, float divisor, float* sums);
+// Of each channel: the sum, and that of the squares.
+void SumPixelsAndSquares(const PixelRow& pixels, int64_t channels, float* sums, float* squares);
+// Of each channel: the largest number, or NaN if there is one. There is at least one pixel.
+void LargestOfPixels(std::span<const float* const> pixels, int64_t channels, float* largest);
+// Each number times its channel's factor, plus its channel's offset. `to`: pixels as far apart as `pixels` are.
+void ScalePixels(const PixelRow& pixels, int64_t channels, const float* factors, const float* offsets, float* to);
+
+}  // namespace hearth::kernels

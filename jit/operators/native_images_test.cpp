@@ -1,0 +1,159 @@
+// Native operators on images that lie channels-last, against LibTorch's.
+#include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
+#include <c10/util/StringUtil.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "jit/operators/native_testing.h"
+
+namespace hearth {
+namespace {
+
+TEST(PoolingTest, TheMeanOfAllPixelsIsLibTorchs) {
+  for (const std::vector<int64_t>& sizes : std::vector<std::vector<int64_t>>{
+           {1, 3, 5, 7}, {2, 32, 7, 7}, {2, 100, 14, 14}, {1, 960, 7, 7}, {3, 1, 4, 4}, {1, 8, 1, 1}, {2, 0, 3, 3}}) {
+    const at::Tensor written = at::randn(sizes);
+    for (const at::Tensor& images :
+         {written, written.contiguous(at::MemoryFormat::ChannelsLast), written.to(at::kDouble)}) {
+      for (const std::vector<int64_t>& to : std::vector<std::vector<int64_t>>{{1, 1}, {1, 2}}) {
+        const at::Tensor result = CallNative("aten::adaptive_avg_pool2d", {images, to});
+        const at::Tensor expected = at::adaptive_avg_pool2d(images, to);
+        EXPECT_TRUE(at::allclose(result, expected, 1e-5, 1e-6)) << images.sizes();
+        EXPECT_EQ(result.strides(), expected.strides()) << images.sizes();
+      }
+    }
+  }
+}
+
+void ExpectSameImages(const at::Tensor& result, const at::Tensor& expected, const std::string& what) {
+  EXPECT_TRUE(at::allclose(result, expected, 1e-5, 1e-5, /*equal_nan=*/true)) << what;
+  EXPECT_EQ(result.strides(), expected.strides()) << what;
+}
+
+// As LibTorch makes them, channels-last, with parts of their memory left out, and of other numbers.
+std::vector<at::Tensor> ImagesInAllForms(const std::vector<int64_t>& sizes) {
+  const at::Tensor images = at::randn(sizes);
+  const at::Tensor last = images.contiguous(at::MemoryFormat::ChannelsLast);
+  return {images, last, last.slice(1, 0, std::max<int64_t>(sizes[1] - 1, 1)), last.to(at::kDouble)};
+}
+
+TEST(PoolingTest, WindowsArePooledAsLibTorchDoes) {
+  struct Case {
+    std::vector<int64_t> kernel, stride, padding;
+  };
+  const std::vector<Case> cases = {{{3, 3}, {2, 2}, {1, 1}}, {{2, 2}, {}, {0, 0}},     {{2}, {1}, {1}},
+                                   {{3, 1}, {1, 3}, {1, 0}}, {{7, 7}, {7, 7}, {3, 3}}, {{1, 1}, {2, 2}, {0, 0}}};
+  for (const auto& [kernel, stride, padding] : cases) {
+    for (const std::vector<int64_t>& sizes :
+         std::vector<std::vector<int64_t>>{{1, 3, 9, 11}, {2, 70, 7, 8}, {1, 64, 56, 56}, {1, 1, 7, 7}}) {
+      for (const at::Tensor& images : ImagesInAllForms(sizes)) {
+        const std::string what = c10::str(images.sizes(), " strides ", images.strides(), " by ", kernel);
+        for (const bool rounds_up : {false, true}) {
+          ExpectSameImages(
+              CallNative("aten::max_pool2d", {images, kernel, stride, padding, std::vector<int64_t>{1}, rounds_up}),
+              at::max_pool2d(images, kernel, stride, padding, 1, rounds_up), what);
+          for (const bool counts_padding : {false, true}) {
+            ExpectSameImages(CallNative("aten::avg_pool2d",
+                                        {images, kernel, stride, padding, rounds_up, counts_padding, c10::IValue()}),
+                             at::avg_pool2d(images, kernel, stride, padding, rounds_up, counts_padding), what);
+          }
+        }
+      }
+    }
+  }
+  at::Tensor images = at::randn({1, 20, 6, 6}).contiguous(at::MemoryFormat::ChannelsLast);
+  const std::vector<int64_t> two{2, 2}, none{0, 0}, one{1, 1};
+  ExpectSameImages(CallNative("aten::max_pool2d", {images, two, one, none, two, false}),
+                   at::max_pool2d(images, two, one, none, two), "with holes");
+  ExpectSameImages(CallNative("aten::avg_pool2d", {images, two, one, none, false, true, 3}),
+                   at::avg_pool2d(images, two, one, none, false, true, 3), "with a divisor");
+  images.select(2, 3).fill_(std::numeric_limits<float>::quiet_NaN());
+  images.select(3, 2).fill_(-std::numeric_limits<float>::infinity());
+  ExpectSameImages(CallNative("aten::max_pool2d", {images, two, one, none, one, false}),
+                   at::max_pool2d(images, two, one), "with NaN");
+  EXPECT_ANY_THROW(CallNative("aten::max_pool2d", {images, one, one, two, one, false}));
+  EXPECT_ANY_THROW(
+      CallNative("aten::avg_pool2d", {images, std::vector<int64_t>{9, 9}, one, none, false, true, c10::IValue()}));
+}
+
+TEST(PoolingTest, MeansAndSumsAlongDimensionsAreLibTorchs) {
+  const std::vector<std::vector<int64_t>> dims = {{1}, {2, 3}, {-1, -2}, {2}, {3}, {1, 2}, {0}, {0, 1}, {}, {0, 2, 3}};
+  for (const std::vector<int64_t>& sizes :
+       std::vector<std::vector<int64_t>>{{1, 100, 14, 14}, {2, 5, 20, 30}, {3, 200, 1, 9}, {1, 1, 4, 4}}) {
+    for (const at::Tensor& images : ImagesInAllForms(sizes)) {
+      for (const at::Tensor& tensor : {images, images.transpose(0, 3)}) {
+        for (const std::vector<int64_t>& along : dims) {
+          for (const bool keeps : {false, true}) {
+            const std::string what = c10::str(tensor.sizes(), " strides ", tensor.strides(), " along ", along);
+            const torch::jit::Stack arguments{tensor, along, keeps, c10::IValue()};
+            ExpectSameImages(CallNative("aten::mean.dim", arguments), at::mean(tensor, along, keeps), what);
+            EXPECT_TRUE(
+                at::allclose(CallNative("aten::sum.dim_IntList", arguments), at::sum(tensor, along, keeps), 1e-4, 1e-4))
+                << what;
+          }
+        }
+      }
+    }
+  }
+  const at::Tensor tokens = at::randn({2, 300, 40});
+  const std::vector<int64_t> middle{1};
+  ExpectSameImages(CallNative("aten::mean.dim", {tokens, middle, false, c10::IValue()}), tokens.mean(1), "tokens");
+  ExpectSameImages(CallNative("aten::mean.dim", {tokens, middle, false, static_cast<int64_t>(at::kDouble)}),
+                   tokens.mean(1, false, at::kDouble), "as float64");
+  EXPECT_ANY_THROW(CallNative("aten::mean.dim", {tokens, std::vector<int64_t>{1, 1}, false, c10::IValue()}));
+  EXPECT_ANY_THROW(CallNative("aten::mean.dim", {tokens, std::vector<int64_t>{3}, false, c10::IValue()}));
+}
+
+TEST(GroupNormTest, ImagesAreNormalizedAsLibTorchDoes) {
+  for (const std::vector<int64_t>& sizes :
+       std::vector<std::vector<int64_t>>{{1, 32, 20, 20}, {2, 48, 5, 7}, {1, 6, 3, 2}, {3, 128, 12, 13}}) {
+    for (const at::Tensor& images : ImagesInAllForms(sizes)) {
+      const int64_t channels = images.size(1);
+      for (const int64_t groups : {int64_t{1}, channels, channels % 2 == 0 ? 2 : channels}) {
+        const at::Tensor weight = at::randn({channels}, images.options()),
+                         bias = at::randn({channels}, images.options());
+        const at::Tensor shifted = images + 3;
+        const std::string what = c10::str(images.sizes(), " strides ", images.strides(), " in ", groups);
+        const at::Tensor result = CallNative("aten::group_norm", {shifted, groups, weight, bias, 1e-5, true});
+        const at::Tensor exact =
+            at::group_norm(shifted.to(at::kDouble), groups, weight.to(at::kDouble), bias.to(at::kDouble), 1e-5);
+        EXPECT_TRUE(at::allclose(result.to(at::kDouble), exact, 1e-5, 2e-5)) << what;
+        EXPECT_EQ(result.strides(), at::group_norm(shifted, groups, weight, bias, 1e-5).strides()) << what;
+        ExpectSameImages(CallNative("aten::group_norm", {images, groups, c10::IValue(), c10::IValue(), 1e-3, true}),
+                         at::group_norm(images, groups, {}, {}, 1e-3), what);
+      }
+    }
+  }
+  const at::Tensor images = at::randn({1, 6, 4, 4}).contiguous(at::MemoryFormat::ChannelsLast);
+  for (const int64_t groups : {4, 0})
+    EXPECT_ANY_THROW(CallNative("aten::group_norm", {images, groups, c10::IValue(), c10::IValue(), 1e-5, true}));
+  EXPECT_ANY_THROW(CallNative("aten::group_norm", {images, 2, at::ones({5}), c10::IValue(), 1e-5, true}));
+}
+
+TEST(UpsamplingTest, PixelsAreRepeatedAsLibTorchDoes) {
+  for (const std::vector<int64_t>& sizes :
+       std::vector<std::vector<int64_t>>{{1, 3, 5, 7}, {2, 70, 14, 9}, {1, 1, 4, 4}}) {
+    for (const at::Tensor& images : ImagesInAllForms(sizes)) {
+      const std::string what = c10::str(images.sizes(), " strides ", images.strides());
+      for (const auto& [down, across] :
+           std::vector<std::pair<double, double>>{{2, 2}, {1, 4}, {3, 2}, {1.5, 2}, {0.5, 0.5}}) {
+        const std::vector<double> factors{down, across};
+        ExpectSameImages(CallNative("aten::upsample_nearest2d.vec", {images, c10::IValue(), factors}),
+                         at::upsample_nearest2d(images, at::OptionalIntArrayRef(), factors), what);
+        const std::vector<int64_t> to{static_cast<int64_t>(down * 10), images.size(3) * 2};
+        ExpectSameImages(CallNative("aten::upsample_nearest2d.vec", {images, to, c10::IValue()}),
+                         at::upsample_nearest2d(images, to, std::optional<at::ArrayRef<double>>()), what);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace hearth
