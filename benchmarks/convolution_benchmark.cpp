@@ -1,6 +1,6 @@
-// What convolutions of images take: on one thread by hearth's own kernel (kernels/convolution.h), and as a plan has them
-// for so many threads (libraries/convolution.h), which is oneDNN's for one thread and the same kernel for several. Both
-// take turns; of each, a quarter of the turns were faster than the time that is shown.
+// What convolutions of images take: on one thread by hearth's own kernel (kernels/convolution.h), and as a plan has
+// them for so many threads (libraries/convolution.h), which is oneDNN's for one thread and the same kernel for several.
+// Both take turns; of each, a quarter of the turns were faster than the time that is shown.
 //
 //     build/release/bin/convolution_benchmark [MILLISECONDS [THREADS]]
 #include <ATen/ATen.h>

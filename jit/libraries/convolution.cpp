@@ -159,7 +159,7 @@ std::shared_ptr<const WeightForm> Convolution::FormFor(at::IntArrayRef sizes) co
   const memory::desc any(WeightSizes(*this), memory::data_type::f32, memory::format_tag::any);
   const std::vector<int64_t> result = ResultSizes(sizes);
   std::optional<OneOperatorThread> alone;
-  if (NanosecondsOf(*this, result) < kWorthSharing) alone.emplace();
+  if (!IsWorthSharing(NanosecondsOf(*this, result), at::get_num_threads())) alone.emplace();
   try {
     const Descriptor made = Describe(*this, sizes, result, any, /*has_bias=*/true, "");
     // As products of matrices, the library copies the input, and has one for each group.
@@ -203,7 +203,7 @@ std::optional<PreparedCall> Convolution::Make(at::IntArrayRef sizes, bool has_bi
       std::ranges::any_of(result, [](int64_t size) { return size <= 0; }))
     return {};
   std::optional<OneOperatorThread> alone;
-  if (NanosecondsOf(*this, result) < kWorthSharing) alone.emplace();
+  if (!IsWorthSharing(NanosecondsOf(*this, result), at::get_num_threads())) alone.emplace();
   for (size_t i = 0; i < packed_.size(); ++i) {
     if (packed_[i].form->user != WeightUser::kLibrary) continue;
     const Descriptor made = Describe(*this, sizes, result, packed_[i].form->form, has_bias, epilogue);

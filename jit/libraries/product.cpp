@@ -37,9 +37,9 @@ Product::~Product() = default;
 
 bool Product::TakesAnyRows() { return kernels::HasVectors(); }
 
-bool Product::IsShared(int64_t rows, int64_t inner, int64_t columns) {
+bool Product::IsShared(int64_t rows, int64_t inner, int64_t columns, int threads) {
   return kernels::HasVectors() &&
-         kernels::NanosecondsOf({.rows = rows, .inner = inner, .columns = columns}) >= kWorthSharing;
+         IsWorthSharing(kernels::NanosecondsOf({.rows = rows, .inner = inner, .columns = columns}), threads);
 }
 
 std::shared_ptr<const WeightForm> Product::FormFor(int64_t rows) const try {

@@ -34,8 +34,8 @@ class Product : public torch::CustomClassHolder {
   void Use(PackedWeight packed) { packed_ = std::move(packed); }
   // Whether calls with any number of rows are ready once there is a packed weight, whatever FormFor was asked for.
   static bool TakesAnyRows();
-  // Whether several threads, if there are, share a product of these sizes whose weight is packed.
-  static bool IsShared(int64_t rows, int64_t inner, int64_t columns);
+  // Whether so many threads share a product of these sizes whose weight is packed.
+  static bool IsShared(int64_t rows, int64_t inner, int64_t columns, int threads);
 
   // Makes what calls with so many rows need on as many threads as the calling thread's operators have.
   void Prepare(int64_t rows, bool has_bias, std::string_view epilogue) const;

@@ -25,7 +25,7 @@ namespace hearth::native {
 namespace {
 
 // About as long a number takes to be read, and a pixel of the result to be begun with.
-constexpr double kNanosecondsOfNumber = 0.1;
+constexpr double kNanosecondsOfNumber = 0.2;
 constexpr double kNanosecondsOfPixel = 15;
 
 // Of pixels, as they are summed one after the other; more are summed in parts, which other threads may do.

@@ -17,7 +17,7 @@ namespace {
 constexpr double kWorthWaking = 50'000;
 // Pieces for each thread, as one that begins late leaves its own to others; none shorter than so many nanoseconds.
 constexpr int64_t kPiecesOfThread = 4;
-constexpr double kLeastPiece = 5'000;
+constexpr double kLeastPiece = 2'000;
 // Parts are made shorter only while they are so long.
 constexpr double kLongPart = 60'000;
 constexpr int kMostPartsOfThread = 3;
@@ -81,13 +81,15 @@ class SharedWork {
 }  // namespace
 
 int ThreadsFor(double nanoseconds) {
-  if (nanoseconds < kWorthSharing || WorkerThreads::AtWork() || at::in_parallel_region()) return 1;
-  return OperatorThreads();
+  if (WorkerThreads::AtWork() || at::in_parallel_region()) return 1;
+  const int threads = OperatorThreads();
+  return IsWorthSharing(nanoseconds, threads) ? threads : 1;
 }
 
 int PartsFor(double nanoseconds) {
   const int threads = ThreadsFor(nanoseconds);
   if (threads == 1) return 1;
+  if (nanoseconds < threads * kLeastPiece) return static_cast<int>(nanoseconds / kLeastPiece);
   const double of_thread = nanoseconds / threads / kLongPart;
   return threads * static_cast<int>(std::clamp(of_thread, 1.0, static_cast<double>(kMostPartsOfThread)));
 }

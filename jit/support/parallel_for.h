@@ -9,16 +9,19 @@
 
 namespace hearth {
 
-// Work that takes one thread less, in nanoseconds, is not shared.
-inline constexpr double kWorthSharing = 20'000;
+// Whether so many threads, if they are awake, are done sooner with work that takes one of them about so long.
+constexpr bool IsWorthSharing(double nanoseconds, int threads) {
+  constexpr double kLeastSaved = 9'000;
+  return nanoseconds - nanoseconds / threads >= kLeastSaved;
+}
 
 // How many threads may share work that takes one of them about so long: all that the calling thread's operators have,
-// or, where it is too short to be shared, and inside of shared work, one.
+// or, where that is not worth it, and inside of shared work, one.
 int ThreadsFor(double nanoseconds);
 
 // Into how many parts to divide work that takes one thread about so long, where each part is taken by one thread: one,
-// or one for each of ThreadsFor, or where these are long a few times as many, as a thread that begins late, or has to
-// share its processor, leaves its own to others.
+// or one for each of ThreadsFor, fewer where these would be very short, and where they are long a few times as many, as
+// a thread that begins late, or has to share its processor, leaves its own to others.
 int PartsFor(double nanoseconds);
 
 // Calls `work` with pieces of [0, count) that do not overlap, at the same time on the threads that the calling thread's

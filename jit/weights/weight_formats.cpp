@@ -115,16 +115,16 @@ bool MayBePacked(const Product& product, bool rows_known) {
          (rows_known && native::IsWorthPacking(product.rows, product.inner, product.columns));
 }
 
-WeightFormat TryOut(const std::vector<Product>& products, bool rows_known, bool on_several_threads,
+WeightFormat TryOut(const std::vector<Product>& products, bool rows_known, int threads,
                     const DerivedConstants& derived) {
-  const bool is_shared = on_several_threads && std::ranges::any_of(products, [](const Product& product) {
-                           return libraries::Product::IsShared(product.rows, product.inner, product.columns);
-                         });
+  const bool is_shared = std::ranges::any_of(products, [&](const Product& product) {
+    return libraries::Product::IsShared(product.rows, product.inner, product.columns, threads);
+  });
   if (is_shared) return WeightFormat::kPacked;
   Gains all;
   for (const Product& product : products) {
     const auto& [rows, inner, columns] = product;
-    const bool may_be_shared = on_several_threads && !native::IsSmallProduct(rows, inner, columns);
+    const bool may_be_shared = threads > 1 && !native::IsSmallProduct(rows, inner, columns);
     const Gains gains = GainsFor(product, !may_be_shared, MayBePacked(product, rows_known), derived);
     Log().debug("{} rows, a weight of {} by {}: {:.2f} times as fast transposed, {:.2f} times packed", rows, columns,
                 inner, gains.transposed, gains.packed);
@@ -155,17 +155,15 @@ WeightFormat FastestWeightFormat(std::optional<int64_t> rows, int64_t inner, int
     const int64_t rounded = count >= most_rows ? most_rows : static_cast<int64_t>(std::bit_ceil(uint64_t(count)));
     products.push_back({std::min(rounded, most_rows), inner, columns});
   }
-  const bool on_several_threads = threads > 1;
-
-  using Key = std::tuple<int64_t, int64_t, int64_t, bool>;
+  using Key = std::tuple<int64_t, int64_t, int64_t, int>;
   static std::mutex mutex;
   static std::map<Key, WeightFormat> known;
-  const Key key{rows ? products[0].rows : 0, inner, columns, on_several_threads};
+  const Key key{rows ? products[0].rows : 0, inner, columns, threads};
   {
     const std::lock_guard lock(mutex);
     if (const auto found = known.find(key); found != known.end()) return found->second;
   }
-  const WeightFormat format = TryOut(products, rows.has_value(), on_several_threads, derived);
+  const WeightFormat format = TryOut(products, rows.has_value(), threads, derived);
   const std::lock_guard lock(mutex);
   if (known.size() >= kMostKnown) known.clear();
   return known.try_emplace(key, format).first->second;
