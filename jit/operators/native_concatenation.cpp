@@ -35,27 +35,37 @@ std::vector<size_t> NestingOf(const at::Tensor& tensor) {
   return dimensions;
 }
 
-// How far apart a tensor's runs of numbers are, each of the dimensions from `outer` on in the nesting; nothing where it
-// does not consist of such runs, all equally far apart.
-std::optional<int64_t> RunStride(const at::Tensor& tensor, const std::vector<size_t>& nesting, size_t outer) {
+struct Dimension {
+  int64_t size, stride;
+};
+using Dimensions = c10::SmallVector<Dimension, 4>;
+
+// Where a tensor's runs of numbers begin: those of the dimensions from `outer` on in the nesting lie one after the
+// other, and the others, of which those that can be are one, say where the runs are. Nothing where it is not so.
+std::optional<Dimensions> RunsOf(const at::Tensor& tensor, const std::vector<size_t>& nesting, size_t outer) {
   int64_t stride = 1;
-  std::optional<int64_t> run;
-  for (size_t i = nesting.size(); i-- > 0;) {
-    if (i + 1 == outer) {
-      run = tensor.strides()[nesting[i]];
-      stride = *run;
-    }
+  for (size_t i = nesting.size(); i-- > outer;) {
     const int64_t size = tensor.sizes()[nesting[i]];
     if (size != 1 && tensor.strides()[nesting[i]] != stride) return {};
     stride *= size;
   }
-  return run.value_or(stride);
+  Dimensions runs;
+  for (size_t i = 0; i < outer; ++i) {
+    const Dimension next = {tensor.sizes()[nesting[i]], tensor.strides()[nesting[i]]};
+    if (!runs.empty() && runs.back().stride == next.size * next.stride) {
+      runs.back() = {runs.back().size * next.size, next.stride};
+    } else {
+      runs.push_back(next);
+    }
+  }
+  if (runs.empty()) runs.push_back({1, stride});
+  return runs;
 }
 
 // Numbers of each row of the result, one after the other, and where they come from.
 struct Source {
   const float* from;
-  int64_t stride;        // from what is for one row to what is for the next
+  Dimensions rows;
   int64_t offset, size;  // in the row
 };
 
@@ -68,23 +78,23 @@ class Concatenation {
     const auto along = static_cast<size_t>(dim < 0 ? dim + rank : dim);
     const std::vector<size_t> nesting = NestingOf(result);
     const auto outer = static_cast<size_t>(std::ranges::find(nesting, along) - nesting.begin());
-    const std::optional<int64_t> stride = RunStride(result, nesting, outer);
-    if (outer == nesting.size() || !stride) return false;
+    const std::optional<Dimensions> rows = RunsOf(result, nesting, outer);
+    if (outer == nesting.size() || !rows || rows->size() > 1) return false;
     for (size_t i = 0; i < outer; ++i) rows_ *= result.sizes()[nesting[i]];
     const int64_t row_size = result.numel() / rows_, inner = row_size / result.sizes()[along];
-    if (*stride < row_size) return false;  // rows with memory in common
+    stride_ = rows->front().stride;
+    if (stride_ < row_size) return false;  // rows with memory in common
     to_ = result.mutable_data_ptr<float>();
-    stride_ = *stride;
     int64_t offset = 0;
     for (const IValue& value : parts) {
       const at::Tensor& part = value.toTensor();
-      const std::optional<int64_t> part_stride =
-          MayBePart(part, result, along) ? RunStride(part, nesting, outer) : std::nullopt;
-      if (!part_stride) return false;
+      const std::optional<Dimensions> part_rows =
+          MayBePart(part, result, along) ? RunsOf(part, nesting, outer) : std::nullopt;
+      if (!part_rows) return false;
       const int64_t size = part.sizes()[along] * inner;
       for (int64_t begin = 0; begin < size; begin += kMostNumbers) {
         sources_.push_back(
-            {part.const_data_ptr<float>() + begin, *part_stride, offset + begin, std::min(size - begin, kMostNumbers)});
+            {part.const_data_ptr<float>() + begin, *part_rows, offset + begin, std::min(size - begin, kMostNumbers)});
       }
       offset += size;
     }
@@ -110,15 +120,30 @@ class Concatenation {
   }
 
  private:
+  // The rows of a source from `begin` up to `end`.
   void CopyRows(const Source& source, int64_t begin, int64_t end) const {
+    while (begin < end) {
+      // As many as are equally far apart.
+      const float* from = source.from;
+      int64_t row = begin, count = end - begin;
+      for (size_t i = source.rows.size(); i-- > 0;) {
+        const Dimension& dimension = source.rows[i];
+        const int64_t index = row % dimension.size;
+        from += index * dimension.stride;
+        row /= dimension.size;
+        if (i + 1 == source.rows.size()) count = std::min(count, dimension.size - index);
+      }
+      CopyRuns(from, source.rows.back().stride, count, source.size, to_ + begin * stride_ + source.offset);
+      begin += count;
+    }
+  }
+  void CopyRuns(const float* from, int64_t stride, int64_t count, int64_t size, float* to) const {
     constexpr int64_t kFew = 16;  // for which a call takes longer than the numbers do
-    const float* from = source.from + begin * source.stride;
-    float* to = to_ + begin * stride_ + source.offset;
-    for (int64_t row = begin; row < end; ++row, from += source.stride, to += stride_) {
-      if (source.size > kFew) {
-        std::copy_n(from, source.size, to);
+    for (int64_t run = 0; run < count; ++run, from += stride, to += stride_) {
+      if (size > kFew) {
+        std::copy_n(from, size, to);
       } else {
-        for (int64_t i = 0; i < source.size; ++i) to[i] = from[i];
+        for (int64_t i = 0; i < size; ++i) to[i] = from[i];
       }
     }
   }

@@ -31,7 +31,7 @@ constexpr size_t kMostResults = 8;
 // On a GPU: a warp has 8 elements of it for each of its threads.
 constexpr int64_t kLongestShortRow = 256;
 // Elements that are worth several threads (support/parallel_for.h).
-constexpr int64_t kFewestShared = int64_t{1} << 15;
+constexpr int64_t kFewestShared = int64_t{1} << 13;
 constexpr size_t kMostNodesOfGroup = 64;
 
 class GroupFuser {
