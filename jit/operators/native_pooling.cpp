@@ -138,10 +138,10 @@ struct PoolingSide {
   int64_t padded(int64_t i) const { return std::min(i * stride + kernel, input + 2 * padding) - i * stride; }
 };
 
+// For both sides, of a list of one number or two.
+bool IsPair(const IValue& list) { return Elements(list).size() == 1 || Elements(list).size() == 2; }
 std::array<int64_t, 2> PairOf(const IValue& list) {
-  const std::vector<IValue>& numbers = Elements(list);
-  TORCH_CHECK(numbers.size() == 1 || numbers.size() == 2, "Expected one number or two but got ", numbers.size());
-  return {Get<int64_t>(numbers.front()), Get<int64_t>(numbers.back())};
+  return {Get<int64_t>(Elements(list).front()), Get<int64_t>(Elements(list).back())};
 }
 
 struct Pooling {
@@ -151,9 +151,7 @@ struct Pooling {
 
 std::optional<Pooling> PoolingOf(NativeArguments in) {
   const auto images = ChannelsLastImagesOf(in[0].toTensor());
-  const auto has_numbers = [](const IValue& list) { return Elements(list).size() == 1 || Elements(list).size() == 2; };
-  if (!images || !has_numbers(in[1]) || !has_numbers(in[3])) return {};
-  if (!Elements(in[2]).empty() && !has_numbers(in[2])) return {};
+  if (!images || !IsPair(in[1]) || !IsPair(in[3]) || !(Elements(in[2]).empty() || IsPair(in[2]))) return {};
   const auto kernel = PairOf(in[1]), padding = PairOf(in[3]);
   const auto stride = Elements(in[2]).empty() ? kernel : PairOf(in[2]);
   const auto side = [&](int64_t input, size_t i) -> std::optional<PoolingSide> {
@@ -171,28 +169,31 @@ std::optional<Pooling> PoolingOf(NativeArguments in) {
 
 // `combine`: makes a pixel of the result of those of a window, given its place.
 template <typename Combine>
+void PoolRow(const Pooling& pooling, int64_t image, int64_t y, const Combine& combine, float* to) {
+  const auto& [images, height, width] = pooling;
+  const float* const pixels = images.first + image * images.size();
+  thread_local std::vector<const float*> window;
+  for (int64_t x = 0; x < width.output; ++x, to += images.channels) {
+    window.clear();
+    for (int64_t i = height.begin(y); i < height.end(y); ++i) {
+      for (int64_t j = width.begin(x); j < width.end(x); ++j)
+        window.push_back(pixels + (i * images.width + j) * images.channels);
+    }
+    combine(window, y, x, to);
+  }
+}
+
+template <typename Combine>
 at::Tensor Pool(const Pooling& pooling, const Combine& combine) {
   const auto& [images, height, width] = pooling;
   at::Tensor result = NewChannelsLast(images.count, images.channels, height.output, width.output);
   float* const to = result.mutable_data_ptr<float>();
+  const int64_t row_size = width.output * images.channels, rows = height.output;
   const double of_pixel =
       kNanosecondsOfPixel + kNanosecondsOfNumber * static_cast<double>(height.kernel * width.kernel * images.channels);
-  ParallelFor(images.count * height.output, of_pixel * static_cast<double>(width.output),
-              [&](int64_t begin, int64_t end) {
-                std::vector<const float*> window;
-                for (int64_t row = begin; row < end; ++row) {
-                  const float* const image = images.first + row / height.output * images.size();
-                  const int64_t y = row % height.output;
-                  for (int64_t x = 0; x < width.output; ++x) {
-                    window.clear();
-                    for (int64_t i = height.begin(y); i < height.end(y); ++i) {
-                      for (int64_t j = width.begin(x); j < width.end(x); ++j)
-                        window.push_back(image + (i * images.width + j) * images.channels);
-                    }
-                    combine(window, y, x, to + (row * width.output + x) * images.channels);
-                  }
-                }
-              });
+  ParallelFor(images.count * rows, of_pixel * static_cast<double>(width.output), [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) PoolRow(pooling, row / rows, row % rows, combine, to + row * row_size);
+  });
   return result;
 }
 
