@@ -243,10 +243,15 @@ class Functionalizer {
       const Node& taken = *value->node();
       if (GivesSameTensor(taken)) continue;
       if (!CanScatter(taken)) return {};
-      if (taken.kind() == c10::aten::select || !IsWholeSlice(taken)) slices.push_back(value);
+      if (taken.kind() == c10::aten::select || !IsWhole(*value)) slices.push_back(value);
     }
     std::ranges::reverse(slices);
     return slices;
+  }
+
+  // Whether a slice has all elements of what it was taken of.
+  bool IsWhole(const Value& slice) const {
+    return IsWholeSlice(*slice.node()) || HaveSameSizes(all_facts_.Of(slice), all_facts_.Of(*of_.at(&slice)));
   }
 
   // Whether it reads what it writes by another view, where the order of elements decides what is read.
