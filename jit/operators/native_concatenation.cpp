@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <vector>
 
@@ -24,16 +23,6 @@ constexpr double kNanosecondsOfNumber = 0.3;
 constexpr double kNanosecondsOfRun = 5;
 // Of a run; a longer one is copied in parts.
 constexpr int64_t kMostNumbers = int64_t{1} << 14;
-
-// The dimensions of more than one element, the outermost first.
-std::vector<size_t> NestingOf(const at::Tensor& tensor) {
-  std::vector<size_t> dimensions;
-  for (size_t i = 0; i < tensor.sizes().size(); ++i) {
-    if (tensor.sizes()[i] != 1) dimensions.push_back(i);
-  }
-  std::ranges::stable_sort(dimensions, std::greater(), [&](size_t i) { return tensor.strides()[i]; });
-  return dimensions;
-}
 
 struct Dimension {
   int64_t size, stride;

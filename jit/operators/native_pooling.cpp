@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -19,6 +18,7 @@
 #include "jit/operators/channels_last.h"
 #include "jit/operators/native_support.h"
 #include "jit/operators/native_thunk.h"
+#include "jit/operators/plain_tensor.h"
 #include "jit/support/parallel_for.h"
 
 namespace hearth::native {
@@ -87,13 +87,11 @@ std::optional<MiddleReduction> MiddleReductionOf(const at::Tensor& tensor, const
     is_reduced[static_cast<size_t>(dim)] = true;
   }
   MiddleReduction found;
-  std::vector<size_t> nesting;
   for (size_t i = 0; i < static_cast<size_t>(rank); ++i) {
     if (!is_reduced[i]) found.sizes.push_back(tensor.sizes()[i]);
     if (is_reduced[i] && keeps) found.sizes.push_back(1);
-    if (tensor.sizes()[i] != 1) nesting.push_back(i);
   }
-  std::ranges::stable_sort(nesting, std::greater(), [&](size_t i) { return tensor.strides()[i]; });
+  const std::vector<size_t> nesting = NestingOf(tensor);
   int64_t stride = 1;
   size_t last = static_cast<size_t>(rank);  // the outermost kept dimension so far
   for (auto i = nesting.rbegin(); i != nesting.rend(); ++i) {

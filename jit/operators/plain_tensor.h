@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <vector>
 
 namespace hearth::native {
 
@@ -36,6 +38,16 @@ inline bool HasDefaultStrides(const at::Tensor& tensor) {
     stride *= std::max<int64_t>(sizes[i], 1);
   }
   return true;
+}
+
+// The dimensions of more than one element, as they are nested in memory, the outermost first.
+inline std::vector<size_t> NestingOf(const at::Tensor& tensor) {
+  std::vector<size_t> dimensions;
+  for (size_t i = 0; i < tensor.sizes().size(); ++i) {
+    if (tensor.sizes()[i] != 1) dimensions.push_back(i);
+  }
+  std::ranges::stable_sort(dimensions, std::greater(), [&](size_t i) { return tensor.strides()[i]; });
+  return dimensions;
 }
 
 inline bool NoModeSeesOperators(c10::DispatchKey autocast = c10::DispatchKey::AutocastCPU) {

@@ -28,19 +28,19 @@ constexpr int kMostPartsOfThread = 3;
 class SharedWork {
  public:
   SharedWork(int64_t count, int64_t piece, int64_t threads, c10::function_ref<void(int64_t, int64_t)> work)
-      : count_(count), piece_(piece), shares_(std::min(threads, kMostShares)), work_(work) {
+      : count_(count), piece_(piece), share_count_(std::min(threads, kMostShares)), work_(work) {
     const int64_t pieces = at::divup(count, piece);
-    for (int64_t i = 0; i < shares_; ++i) {
-      Share& share = share_[static_cast<size_t>(i)];
-      share.next.store(pieces * i / shares_, std::memory_order_relaxed);
-      share.end = pieces * (i + 1) / shares_;
+    for (int64_t i = 0; i < share_count_; ++i) {
+      Share& share = shares_[static_cast<size_t>(i)];
+      share.next.store(pieces * i / share_count_, std::memory_order_relaxed);
+      share.end = pieces * (i + 1) / share_count_;
     }
   }
 
   // Of each thread; `thread` is its number.
   void TakePieces(int thread) {
     try {
-      for (int64_t i = 0; i < shares_; ++i) TakeFrom(share_[static_cast<size_t>((thread + i) % shares_)]);
+      for (int64_t i = 0; i < share_count_; ++i) TakeFrom(shares_[static_cast<size_t>((thread + i) % share_count_)]);
     } catch (...) {
       is_over_.store(true, std::memory_order_relaxed);
       if (!failed_.test_and_set()) error_ = std::current_exception();
@@ -70,9 +70,9 @@ class SharedWork {
 
   const int64_t count_;
   const int64_t piece_;
-  const int64_t shares_;
+  const int64_t share_count_;
   const c10::function_ref<void(int64_t, int64_t)> work_;
-  std::array<Share, kMostShares> share_;
+  std::array<Share, kMostShares> shares_;
   std::atomic<bool> is_over_{false};
   std::atomic_flag failed_;
   std::exception_ptr error_;

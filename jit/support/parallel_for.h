@@ -26,9 +26,10 @@ int PartsFor(double nanoseconds);
 
 // Calls `work` with pieces of [0, count) that do not overlap, at the same time on the threads that the calling thread's
 // operators have, and returns when all are done. `nanoseconds` is about how long one of the `count` takes on one
-// thread; where ThreadsFor all of them is one, the calling thread does them in one piece. Which thread does which
-// piece, and how many of them work, is another in each call. Throws what `work` throws; pieces that have not begun are
-// then left out.
+// thread; where ThreadsFor all of them is one, the calling thread does them in one piece. Each thread has the same part
+// of the whole as in other calls with as many threads, and pieces of others' parts that are left when it is done with
+// its own; how many threads work is another number in each call. Throws what `work` throws; pieces that have not begun
+// are then left out.
 void ParallelFor(int64_t count, double nanoseconds, c10::function_ref<void(int64_t begin, int64_t end)> work);
 
 }  // namespace hearth
