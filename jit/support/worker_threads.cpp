@@ -66,7 +66,9 @@ thread_local Rhythm rhythm;
 struct WorkerThreads::Call {
   const c10::function_ref<void(int)> work;
   const bool stay_awake;
-  Workers sleepers{};  // who are to be woken
+  // Who are to be woken, and how many these are once that is known: threads that are awake may be at the call before.
+  Workers sleepers{};
+  std::atomic<size_t> sleeper_count{0};
   std::atomic<size_t> next_sleeper{0};
 
   void WakeTwo();
@@ -107,9 +109,10 @@ struct alignas(64) WorkerThreads::Worker {
 
 // Each thread that was woken wakes two more, so the last of sixteen is called after four times one's waking.
 void WorkerThreads::Call::WakeTwo() {
-  for (int woken = 0; woken < 2 && next_sleeper.load(std::memory_order_relaxed) < sleepers.size(); ++woken) {
+  const size_t count = sleeper_count.load(std::memory_order_acquire);
+  for (int woken = 0; woken < 2 && next_sleeper.load(std::memory_order_relaxed) < count; ++woken) {
     const size_t i = next_sleeper.fetch_add(1, std::memory_order_relaxed);
-    if (i >= sleepers.size()) return;
+    if (i >= count) return;
     std::atomic<uint32_t>& asleep = sleepers[i]->asleep;
     if (asleep.exchange(0) == 1) asleep.notify_one();
   }
@@ -154,6 +157,7 @@ void WorkerThreads::Run(int others, bool worth_waking, c10::function_ref<void(in
   rhythm.Begin();
   const Workers workers = Take(static_cast<size_t>(std::max(others, 0)));
   Call call{work, rhythm.IsQuick()};
+  if (worth_waking) call.sleepers.resize(workers.size());
   auto number = static_cast<int>(workers.size());
   for (Worker* worker : workers) {
     worker->call = &call;
@@ -163,9 +167,11 @@ void WorkerThreads::Run(int others, bool worth_waking, c10::function_ref<void(in
   if (worth_waking) {
     // Who calls writes `state` first and looks then whether the thread is asleep; there it is the other way round.
     std::atomic_thread_fence(std::memory_order_seq_cst);
+    size_t count = 0;
     for (Worker* worker : workers) {
-      if (worker->asleep.load(std::memory_order_relaxed) == 1) call.sleepers.push_back(worker);
+      if (worker->asleep.load(std::memory_order_relaxed) == 1) call.sleepers[count++] = worker;
     }
+    call.sleeper_count.store(count, std::memory_order_release);
     call.WakeTwo();
   }
   at_work = true;
