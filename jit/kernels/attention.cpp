@@ -6,8 +6,6 @@
 #include <utility>
 
 #include "jit/kernels/target.h"
-#include "jit/kernels/vector_avx2.h"
-#include "jit/kernels/vector_avx512.h"
 
 namespace hearth::kernels {
 namespace {
@@ -18,21 +16,12 @@ constexpr int64_t RoundUp(int64_t count, int64_t step) { return (count + step - 
 
 }  // namespace
 
-namespace avx512 {
-namespace {
-HEARTH_AVX512_BEGIN
-#include "jit/kernels/attention_loops.h"
-HEARTH_AVX512_END
-}  // namespace
-}  // namespace avx512
+}  // namespace hearth::kernels
 
-namespace avx2 {
-namespace {
-HEARTH_AVX2_BEGIN
-#include "jit/kernels/attention_loops.h"
-HEARTH_AVX2_END
-}  // namespace
-}  // namespace avx2
+#define HEARTH_LOOPS "jit/kernels/attention_loops.h"
+#include "jit/kernels/for_both_vectors.h"
+
+namespace hearth::kernels {
 
 int64_t AttentionBlocks(int64_t queries) { return HasAvx512() ? avx512::BlocksOf(queries) : avx2::BlocksOf(queries); }
 

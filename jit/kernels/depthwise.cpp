@@ -5,8 +5,6 @@
 #include <limits>
 
 #include "jit/kernels/target.h"
-#include "jit/kernels/vector_avx2.h"
-#include "jit/kernels/vector_avx512.h"
 
 namespace hearth::kernels {
 namespace {
@@ -39,21 +37,12 @@ struct PixelTile {
 
 }  // namespace
 
-namespace avx512 {
-namespace {
-HEARTH_AVX512_BEGIN
-#include "jit/kernels/depthwise_loops.h"
-HEARTH_AVX512_END
-}  // namespace
-}  // namespace avx512
+}  // namespace hearth::kernels
 
-namespace avx2 {
-namespace {
-HEARTH_AVX2_BEGIN
-#include "jit/kernels/depthwise_loops.h"
-HEARTH_AVX2_END
-}  // namespace
-}  // namespace avx2
+#define HEARTH_LOOPS "jit/kernels/depthwise_loops.h"
+#include "jit/kernels/for_both_vectors.h"
+
+namespace hearth::kernels {
 
 namespace {
 

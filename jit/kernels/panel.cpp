@@ -7,8 +7,6 @@
 #include <utility>
 
 #include "jit/kernels/target.h"
-#include "jit/kernels/vector_avx2.h"
-#include "jit/kernels/vector_avx512.h"
 
 namespace hearth::kernels {
 namespace {
@@ -37,21 +35,12 @@ struct Tile {
 
 }  // namespace
 
-namespace avx512 {
-namespace {
-HEARTH_AVX512_BEGIN
-#include "jit/kernels/panel_loops.h"
-HEARTH_AVX512_END
-}  // namespace
-}  // namespace avx512
+}  // namespace hearth::kernels
 
-namespace avx2 {
-namespace {
-HEARTH_AVX2_BEGIN
-#include "jit/kernels/panel_loops.h"
-HEARTH_AVX2_END
-}  // namespace
-}  // namespace avx2
+#define HEARTH_LOOPS "jit/kernels/panel_loops.h"
+#include "jit/kernels/for_both_vectors.h"
+
+namespace hearth::kernels {
 
 NextPanel::NextPanel(const float* panel, int64_t floats, int64_t tiles) {
   if (tiles <= 1) return;

@@ -1,28 +1,11 @@
 #include "jit/kernels/pixels.h"
 
-#include <immintrin.h>
-
 #include "jit/kernels/target.h"
-#include "jit/kernels/vector_avx2.h"
-#include "jit/kernels/vector_avx512.h"
+
+#define HEARTH_LOOPS "jit/kernels/pixels_loops.h"
+#include "jit/kernels/for_both_vectors.h"
 
 namespace hearth::kernels {
-
-namespace avx512 {
-namespace {
-HEARTH_AVX512_BEGIN
-#include "jit/kernels/pixels_loops.h"
-HEARTH_AVX512_END
-}  // namespace
-}  // namespace avx512
-
-namespace avx2 {
-namespace {
-HEARTH_AVX2_BEGIN
-#include "jit/kernels/pixels_loops.h"
-HEARTH_AVX2_END
-}  // namespace
-}  // namespace avx2
 
 void SumPixels(const PixelRow& pixels, int64_t channels, float divisor, float* sums) {
   if (HasAvx512()) return avx512::SumAll(avx512::PixelOfRow{pixels}, pixels.count, channels, divisor, sums);

@@ -5,26 +5,11 @@
 #include <utility>
 
 #include "jit/kernels/target.h"
-#include "jit/kernels/vector_avx2.h"
-#include "jit/kernels/vector_avx512.h"
+
+#define HEARTH_LOOPS "jit/kernels/recurrence_loops.h"
+#include "jit/kernels/for_both_vectors.h"
 
 namespace hearth::kernels {
-
-namespace avx512 {
-namespace {
-HEARTH_AVX512_BEGIN
-#include "jit/kernels/recurrence_loops.h"
-HEARTH_AVX512_END
-}  // namespace
-}  // namespace avx512
-
-namespace avx2 {
-namespace {
-HEARTH_AVX2_BEGIN
-#include "jit/kernels/recurrence_loops.h"
-HEARTH_AVX2_END
-}  // namespace
-}  // namespace avx2
 
 int64_t PackedGates(int64_t gates, int64_t hidden, int64_t columns) {
   return HasAvx512() ? avx512::PackedGates(gates, hidden, columns) : avx2::PackedGates(gates, hidden, columns);

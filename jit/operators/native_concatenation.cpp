@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <vector>
 
@@ -173,18 +174,6 @@ at::Tensor MemoryFor(const std::vector<IValue>& parts, int64_t dim) {
   return at::Tensor(at::detail::empty_cpu(sizes, at::kFloat, std::nullopt, std::nullopt, std::nullopt, format));
 }
 
-// cat(Tensor[] tensors, int dim=0) -> Tensor
-void Concatenate(NativeArguments in, IValue* out) {
-  Concatenation concatenation;
-  at::Tensor memory = NoModeSeesOperators() ? MemoryFor(Elements(in[0]), in[1].toInt()) : at::Tensor();
-  if (!memory.defined() || !concatenation.Plan(Elements(in[0]), in[1].toInt(), memory)) {
-    EntryOf<at::_ops::cat>().function(in, out);
-    return;
-  }
-  concatenation.Run();
-  *out = std::move(memory);
-}
-
 // cat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)
 void ConcatenateInto(NativeArguments in, IValue* out) {
   Concatenation concatenation;
@@ -195,6 +184,17 @@ void ConcatenateInto(NativeArguments in, IValue* out) {
   }
   concatenation.Run();
   *out = in[2];
+}
+
+// cat(Tensor[] tensors, int dim=0) -> Tensor
+void Concatenate(NativeArguments in, IValue* out) {
+  const IValue memory(NoModeSeesOperators() ? MemoryFor(Elements(in[0]), in[1].toInt()) : at::Tensor());
+  if (!memory.toTensor().defined()) {
+    EntryOf<at::_ops::cat>().function(in, out);
+    return;
+  }
+  const IValue* const with_memory[] = {&in[0], &in[1], &memory};
+  ConcatenateInto({with_memory, std::size(with_memory)}, out);
 }
 
 constexpr NativeEntry kEntries[] = {{"aten::cat", Concatenate}, {"aten::cat.out", ConcatenateInto}};

@@ -11,7 +11,7 @@
 #include "jit/operators/channels_last.h"
 #include "jit/operators/native_support.h"
 #include "jit/operators/native_thunk.h"
-#include "jit/support/parallel_for.h"
+#include "jit/operators/pixel_parts.h"
 
 namespace hearth::native {
 namespace {
@@ -20,21 +20,6 @@ namespace {
 constexpr double kNanosecondsOfNumber = 0.1;
 // Of pixels, as are summed in float32; parts are summed in float64.
 constexpr int64_t kPixelsOfPart = 64;
-
-// Calls `work` with each part of each image: its number of all, the image's, and the part's pixels.
-template <typename Work>
-void ForAllParts(const ChannelsLastImages& images, const Work& work) {
-  const int64_t pixels = images.pixels(), parts = kernels::DivideUp(pixels, kPixelsOfPart);
-  const double nanoseconds =
-      kNanosecondsOfNumber * static_cast<double>(std::min(pixels, kPixelsOfPart) * images.channels);
-  ParallelFor(images.count * parts, nanoseconds, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t part = i % parts, first = pixels * part / parts, last = pixels * (part + 1) / parts;
-      const int64_t at = i / parts * images.size() + first * images.channels;
-      work(i, i / parts, at, kernels::PixelRow{images.first + at, last - first, images.channels});
-    }
-  });
-}
 
 // By what the numbers of each channel of each image are multiplied, and what is added then.
 struct Scales {
@@ -48,9 +33,9 @@ struct Moments {
 
 // Of the numbers of each part, one group after another.
 std::vector<Moments> MomentsOfParts(const ChannelsLastImages& images, int64_t groups) {
-  const int64_t parts = images.count * kernels::DivideUp(images.pixels(), kPixelsOfPart);
-  std::vector<Moments> moments(static_cast<size_t>(parts * groups));
-  ForAllParts(images, [&](int64_t i, int64_t, int64_t, const kernels::PixelRow& pixels) {
+  const PixelBatches batches = BatchesOf(images);
+  std::vector<Moments> moments(static_cast<size_t>(images.count * batches.parts(kPixelsOfPart) * groups));
+  ForAllParts(batches, kPixelsOfPart, kNanosecondsOfNumber, [&](int64_t i, const kernels::PixelRow& pixels) {
     thread_local std::vector<float> of_channels;
     const auto channels = static_cast<size_t>(images.channels), width = channels / static_cast<size_t>(groups);
     of_channels.resize(2 * channels);
@@ -69,7 +54,7 @@ std::vector<Moments> MomentsOfParts(const ChannelsLastImages& images, int64_t gr
 Scales ScalesOf(const ChannelsLastImages& images, int64_t groups, const float* weight, const float* bias,
                 double epsilon) {
   const std::vector<Moments> moments = MomentsOfParts(images, groups);
-  const int64_t parts = kernels::DivideUp(images.pixels(), kPixelsOfPart), width = images.channels / groups;
+  const int64_t parts = BatchesOf(images).parts(kPixelsOfPart), width = images.channels / groups;
   const auto numbers = static_cast<double>(width * images.pixels());
   Scales scales;
   for (int64_t group = 0; group < images.count * groups; ++group) {
@@ -113,10 +98,12 @@ void GroupNorm(NativeArguments in, IValue* out) {
   };
   const Scales scales = ScalesOf(*images, groups, numbers_of(weight), numbers_of(bias), Get<double>(in[4]));
   float* const to = result.mutable_data_ptr<float>();
-  ForAllParts(*images, [&](int64_t, int64_t image, int64_t at, const kernels::PixelRow& pixels) {
-    const int64_t first = image * images->channels;
+  const PixelBatches batches = BatchesOf(*images);
+  const int64_t parts = batches.parts(kPixelsOfPart);
+  ForAllParts(batches, kPixelsOfPart, kNanosecondsOfNumber, [&](int64_t i, const kernels::PixelRow& pixels) {
+    const int64_t first = i / parts * images->channels;
     kernels::ScalePixels(pixels, images->channels, scales.factors.data() + first, scales.offsets.data() + first,
-                         to + at);
+                         to + (pixels.first - images->first));
   });
   *out = std::move(result);
 }

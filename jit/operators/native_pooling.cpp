@@ -18,6 +18,7 @@
 #include "jit/operators/channels_last.h"
 #include "jit/operators/native_support.h"
 #include "jit/operators/native_thunk.h"
+#include "jit/operators/pixel_parts.h"
 #include "jit/operators/plain_tensor.h"
 #include "jit/support/parallel_for.h"
 
@@ -31,21 +32,16 @@ constexpr double kNanosecondsOfPixel = 15;
 // Of pixels, as they are summed one after the other; more are summed in parts, which other threads may do.
 constexpr int64_t kPixelsOfPart = 32;
 
-// The sums, divided by `divisor`, of `count` batches of `pixels` pixels each.
-void SumBatches(const float* from, int64_t count, int64_t pixels, int64_t channels, float divisor, float* to) {
-  const int64_t parts = kernels::DivideUp(pixels, kPixelsOfPart);
+// The sum of each batch, divided by `divisor`.
+void SumBatches(const PixelBatches& batches, float divisor, float* to) {
+  const int64_t parts = batches.parts(kPixelsOfPart), channels = batches.channels;
   std::vector<float> of_parts;
-  if (parts > 1) of_parts.resize(static_cast<size_t>(count * parts * channels));
-  const double nanoseconds = kNanosecondsOfNumber * static_cast<double>(std::min(pixels, kPixelsOfPart) * channels);
-  ParallelFor(count * parts, nanoseconds, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      const int64_t batch = i / parts, first = pixels * (i % parts) / parts, last = pixels * (i % parts + 1) / parts;
-      kernels::SumPixels({from + (batch * pixels + first) * channels, last - first, channels}, channels,
-                         parts > 1 ? 1 : divisor, (parts > 1 ? of_parts.data() : to) + i * channels);
-    }
+  if (parts > 1) of_parts.resize(static_cast<size_t>(batches.count * parts * channels));
+  ForAllParts(batches, kPixelsOfPart, kNanosecondsOfNumber, [&](int64_t i, const kernels::PixelRow& pixels) {
+    kernels::SumPixels(pixels, channels, parts > 1 ? 1 : divisor, (parts > 1 ? of_parts.data() : to) + i * channels);
   });
   if (parts == 1) return;
-  for (int64_t batch = 0; batch < count; ++batch)
+  for (int64_t batch = 0; batch < batches.count; ++batch)
     kernels::SumPixels({of_parts.data() + batch * parts * channels, parts, channels}, channels, divisor,
                        to + batch * channels);
 }
@@ -63,8 +59,7 @@ void AdaptiveAveragePool(NativeArguments in, IValue* out) {
     return;
   }
   at::Tensor result = NewChannelsLast(images->count, images->channels, 1, 1);
-  SumBatches(images->first, images->count, images->pixels(), images->channels, static_cast<float>(images->pixels()),
-             result.mutable_data_ptr<float>());
+  SumBatches(BatchesOf(*images), static_cast<float>(images->pixels()), result.mutable_data_ptr<float>());
   *out = std::move(result);
 }
 
@@ -121,7 +116,7 @@ void Reduce(NativeArguments in, IValue* out) {
   }
   at::Tensor result(
       at::detail::empty_cpu(reduction->sizes, at::kFloat, std::nullopt, std::nullopt, std::nullopt, std::nullopt));
-  SumBatches(tensor.const_data_ptr<float>(), reduction->count, reduction->pixels, reduction->channels,
+  SumBatches({tensor.const_data_ptr<float>(), reduction->count, reduction->pixels, reduction->channels},
              kIsMean ? static_cast<float>(reduction->pixels) : 1, result.mutable_data_ptr<float>());
   *out = std::move(result);
 }
