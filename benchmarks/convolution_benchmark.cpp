@@ -1,8 +1,10 @@
 // What convolutions of images take: on one thread by hearth's own kernel (kernels/convolution.h), and as a plan has
 // them for so many threads (libraries/convolution.h), which is oneDNN's for one thread and the same kernel for several.
-// Both take turns; of each, a quarter of the turns were faster than the time that is shown.
+// Both take turns; of each, a quarter of the turns were faster than the time that is shown. The planned one has as many
+// copies of its kernels as fill so many megabytes, one copy in each call: what is read between two calls of a layer in
+// a model that is as large. By default it has one, which stays in the cache.
 //
-//     build/release/bin/convolution_benchmark [MILLISECONDS [THREADS]]
+//     build/release/bin/convolution_benchmark [MILLISECONDS [THREADS [MEGABYTES]]]
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
@@ -10,6 +12,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -34,6 +37,9 @@ const Layer kLayers[] = {
     {"resnet50, stage 2", 128, 28, 128, 3, 1, 1},
     {"resnet50, stage 3", 256, 14, 256, 3, 1, 1},
     {"resnet50, stage 4", 512, 7, 512, 3, 1, 1},
+    {"resnet50, stage 3, one pixel", 1024, 14, 256, 1, 1, 0},
+    {"resnet50, stage 4, one pixel", 2048, 7, 512, 1, 1, 0},
+    {"resnet50, out of stage 4", 512, 7, 2048, 1, 1, 0},
     {"resnet50, shortcut", 512, 28, 1024, 1, 2, 0},
     {"mobilenet, first", 3, 224, 16, 3, 2, 1},
     {"vision transformer, patches", 3, 224, 768, 16, 16, 0},
@@ -64,18 +70,24 @@ double FirstQuartile(std::vector<double> times) {
   return *quarter;
 }
 
-void Compare(const Layer& layer, std::chrono::milliseconds most, int threads) {
+void Compare(const Layer& layer, std::chrono::milliseconds most, int threads, int64_t megabytes) {
   at::set_num_threads(threads);
   const at::Tensor weight = at::randn({layer.out_channels, layer.channels / layer.groups, layer.kernel, layer.kernel});
   const at::Tensor bias = at::randn({layer.out_channels});
   const at::Tensor input =
       at::randn({1, layer.channels, layer.size, layer.size}).contiguous(at::MemoryFormat::ChannelsLast);
-  hearth::libraries::Convolution planned(weight, {.padding = {layer.padding, layer.padding},
-                                                  .stride = {layer.stride, layer.stride},
-                                                  .dilation = {1, 1},
-                                                  .groups = layer.groups});
-  if (const auto form = planned.FormFor(input.sizes())) planned.Add({form, hearth::libraries::Pack(weight, *form)});
-  const at::Tensor expected = planned.Run(input, &bias, "relu");
+  const int64_t copies = std::max<int64_t>((megabytes << 20) / static_cast<int64_t>(weight.nbytes()), 1);
+  std::vector<std::unique_ptr<hearth::libraries::Convolution>> planned;
+  for (int64_t i = 0; i < copies; ++i) {
+    planned.push_back(std::make_unique<hearth::libraries::Convolution>(
+        weight, hearth::libraries::ConvolutionSettings{.padding = {layer.padding, layer.padding},
+                                                       .stride = {layer.stride, layer.stride},
+                                                       .dilation = {1, 1},
+                                                       .groups = layer.groups}));
+    const auto form = planned.back()->FormFor(input.sizes());
+    if (form) planned.back()->Add({form, hearth::libraries::Pack(weight, *form)});
+  }
+  const at::Tensor expected = planned[0]->Run(input, &bias, "relu");
 
   const hearth::kernels::ImageKernels sizes{layer.out_channels, layer.channels / layer.groups, layer.groups,
                                             layer.kernel, layer.kernel};
@@ -102,9 +114,10 @@ void Compare(const Layer& layer, std::chrono::milliseconds most, int threads) {
     parts.Compute(0, parts.count());
   };
   std::vector<double> of_plan, of_own;
+  size_t next = 0;
   const Clock::time_point begin = Clock::now();
   do {
-    Turn([&] { planned.Run(input, &bias, "relu"); }, &of_plan);
+    Turn([&] { planned[next++ % planned.size()]->Run(input, &bias, "relu"); }, &of_plan);
     Turn(own, &of_own);
   } while (Clock::now() - begin < most);
   TORCH_CHECK(at::allclose(result, expected, 1e-3, 1e-3), "the kernel's answer is another one");
@@ -124,9 +137,10 @@ int main(int argc, char** argv) {
   }
   const std::chrono::milliseconds most(argc > 1 ? std::atoi(argv[1]) : 500);
   const int threads = argc > 2 ? std::atoi(argv[2]) : 1;
+  const int64_t megabytes = argc > 3 ? std::atoi(argv[3]) : 0;
   std::printf(
       "| convolution | own on one thread, us | GFLOP/s | planned for %d, us | GFLOP/s | times as fast |\n"
       "| --- | --- | --- | --- | --- | --- |\n",
       threads);
-  for (const Layer& layer : kLayers) Compare(layer, most, threads);
+  for (const Layer& layer : kLayers) Compare(layer, most, threads, megabytes);
 }

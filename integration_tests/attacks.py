@@ -40,6 +40,9 @@ FLAGS = ["--memory-limit", "1GiB", "--requests-memory-limit", "2GiB", "--send-se
 # What all requests may hold, what gRPC and HTTP have received before anybody counts it, and what a sanitizer adds.
 MOST_RESIDENT = 8 * 1024 * MEBIBYTE
 SERVICE = "/inference.GRPCInferenceService/"
+# Not the healthy clients', to whom connections that have ended would leave no free ports.
+ATTACKERS = "127.0.0.2"
+IP_BIND_ADDRESS_NO_PORT = 24  # of Linux
 PATIENCE = 60  # seconds until a healthy request counts as failed
 
 
@@ -58,6 +61,8 @@ class Target:
         if receive_buffer is not None:
             one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
         one.settimeout(5)
+        one.setsockopt(socket.IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1)
+        one.bind((ATTACKERS, 0))
         one.connect(("127.0.0.1", self.ports[port]))
         return one
 

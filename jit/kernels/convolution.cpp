@@ -19,6 +19,14 @@ int64_t InputOf(const ConvolutionSide& side, int64_t result, int64_t kernel) {
   return result * side.stride - side.padding + kernel * side.dilation;
 }
 
+// Of the kernel's rows, those that fall on rows of the input; {0, 0} if there is none.
+Range KernelRowsInside(const ConvolutionSide& height, int64_t row) {
+  Range inside = {0, height.kernel};
+  while (inside.size() > 0 && InputOf(height, row, inside.begin) < 0) ++inside.begin;
+  while (inside.size() > 0 && InputOf(height, row, inside.end - 1) >= height.input) --inside.end;
+  return inside.size() > 0 ? inside : Range{0, 0};
+}
+
 // How far apart rows or columns of the input are that are read at all.
 int64_t StepOf(const ConvolutionSide& side) { return side.kernel == 1 ? side.stride : 1; }
 
@@ -128,34 +136,47 @@ void ComputeRegion(const ImageConvolution& of, int64_t image, int64_t group, con
   const Segments segments(of, pixels);
   const int64_t out = of.out_channels / of.groups, inner = InnerSize(of), columns = PanelColumns();
   const float* const packed = of.packed + group * PackedSize(inner, out);
+  // Of a panel that is long, some of the kernel's rows at a time: the next ones are fetched meanwhile.
+  const int64_t inner_of_row = std::max<int64_t>(inner / height.kernel, 1);
+  const int64_t pieces = DivideUp(height.kernel, std::max<int64_t>(kMostInner / inner_of_row, 1));
+  const int64_t tiles = rows.size() * TilesOfRows(of_columns.size());
   for (int64_t panel = panels.begin; panel < panels.end; ++panel) {
     const int64_t column = panel * columns, channel = group * out + column;
     const int64_t count = std::min(out - column, columns), padded = DivideUp(count, LanesHere()) * LanesHere();
-    NextPanel next;
-    if (panel + 1 < panels.end)
-      next =
-          NextPanel(packed + (column + columns) * inner, columns * inner, rows.size() * TilesOfRows(of_columns.size()));
-    for (int64_t y = rows.begin; y < rows.end; ++y) {
-      // Without the rows of the kernel that are above or below the image.
-      int64_t first = 0, last = height.kernel;
-      while (first < last && InputOf(height, y, first) < 0) ++first;
-      while (first < last && InputOf(height, y, last - 1) >= height.input) --last;
-      const int64_t pixel = (image * height.result + y) * width.result + of_columns.begin;
-      const auto of_rows = std::span(segments.begin).subspan(0, static_cast<size_t>((last - first) * segments.of_row));
-      MultiplyPanel({.left = first == last ? nullptr : pixels.Row(InputOf(height, y, first)),
-                     .left_stride = pixels.column() * pixels.pixel(),
-                     .segments = of_rows,
-                     .segment = segments.size,
-                     .rows = of_columns.size(),
-                     .panel = packed + column * inner + first * segments.of_row * segments.size * padded,
-                     .columns = count,
-                     .bias = of.bias == nullptr ? nullptr : of.bias + channel,
-                     .result = of.result + pixel * of.out_channels + channel,
-                     .result_stride = of.out_channels,
-                     .adds = of.adds,
-                     .activation = of.activation,
-                     .slope = of.slope},
-                    next);
+    for (int64_t piece = 0; piece < pieces; ++piece) {
+      const Range kernel_rows = PartOf(height.kernel, piece, pieces);
+      const float* const numbers = packed + column * inner + kernel_rows.begin * inner_of_row * padded;
+      const bool is_first_read = panel == panels.begin && piece == 0;
+      NextPanel next;
+      if (panel + 1 < panels.end || piece + 1 < pieces) {
+        const int64_t floats = kernel_rows.size() * inner_of_row * padded;
+        next = NextPanel(numbers + floats, floats, tiles);
+      }
+      for (int64_t y = rows.begin; y < rows.end; ++y) {
+        // Without those that are above or below the image; where all are, what follows the sum is computed once.
+        const Range inside = KernelRowsInside(height, y);
+        const Range used = {std::max(inside.begin, kernel_rows.begin), std::min(inside.end, kernel_rows.end)};
+        if (used.size() < std::min<int64_t>(inside.size(), 1)) continue;
+        const bool is_first = used.begin == inside.begin, is_last = used.end == inside.end;
+        const int64_t pixel = (image * height.result + y) * width.result + of_columns.begin;
+        const auto segments_of_rows = static_cast<size_t>(used.size() * segments.of_row);
+        MultiplyPanel({.left = used.size() == 0 ? nullptr : pixels.Row(InputOf(height, y, used.begin)),
+                       .left_stride = pixels.column() * pixels.pixel(),
+                       .segments = std::span(segments.begin).subspan(0, segments_of_rows),
+                       .segment = segments.size,
+                       .rows = of_columns.size(),
+                       .panel = numbers + (used.begin - kernel_rows.begin) * inner_of_row * padded,
+                       .is_first_read = is_first_read && y == rows.begin,
+                       .columns = count,
+                       .bias = is_last && of.bias != nullptr ? of.bias + channel : nullptr,
+                       .result = of.result + pixel * of.out_channels + channel,
+                       .result_stride = of.out_channels,
+                       .continues = !is_first || (of.adds && !is_last),
+                       .adds = of.adds && is_first && is_last,
+                       .activation = is_last ? of.activation : Activation::kNone,
+                       .slope = of.slope},
+                      next);
+      }
     }
   }
 }

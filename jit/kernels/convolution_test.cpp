@@ -150,7 +150,9 @@ std::vector<DenseCase> Cases() {
   cases.push_back({1, 4, 16, 1, Side(14, 3, 1, 2, 2), Side(15, 3, 2, 4, 3)});
   cases.push_back({2, 12, 48, 3, Side(8, 3, 1, 1), Side(8, 3, 1, 1)});
   cases.push_back({1, 40, 80, 2, Side(10, 3, 2, 1), Side(9, 1, 1, 0)});
-  cases.push_back({1, 32, 16, 1, Side(2, 3, 1, 4), Side(2, 3, 1, 4)});  // with rows and columns of nothing but padding
+  cases.push_back({1, 32, 16, 1, Side(2, 3, 1, 4), Side(2, 3, 1, 4)});   // with rows and columns of nothing but padding
+  cases.push_back({1, 400, 16, 1, Side(2, 3, 1, 4), Side(2, 3, 1, 4)});  // likewise, of a panel in pieces
+  cases.push_back({1, 100, 70, 1, Side(9, 5, 2, 2), Side(5, 5, 1, 2)});  // of two rows of the kernel, or one
   cases.push_back({1, 64, 32, 1, Side(60, 3, 1, 1), Side(60, 3, 1, 1)});  // of several blocks
   cases.push_back({1, 9, 40, 1, Side(1, 1, 1, 0), Side(150, 9, 1, 4)});   // of one row
   cases.push_back({1, 9, 40, 1, Side(1, 1, 1, 0), Side(301, 4, 2, 0)});
@@ -170,12 +172,14 @@ TEST_F(ImageConvolutionTest, EveryElementIsTheSumOfItsProducts) {
 }
 
 TEST_F(ImageConvolutionTest, WhatFollowsTheSumIsComputedToo) {
-  const DenseCase a{1, 24, 50, 1, Side(10, 3, 1, 1), Side(20, 3, 1, 1)};
-  const Computation computation(a, 2);
-  for (const bool has_bias : {false, true}) {
-    for (const bool adds : {false, true}) {
-      const std::vector<float> result = computation.Compute(1, has_bias, adds, Activation::kLeakyRelu);
-      computation.ExpectRight(result, has_bias, adds, Activation::kLeakyRelu);
+  for (const int64_t channels : {24, 360}) {  // a panel in one piece and in several
+    const DenseCase a{1, channels, 50, 1, Side(4, 3, 1, 1), Side(20, 3, 1, 1)};
+    const Computation computation(a, 2);
+    for (const bool has_bias : {false, true}) {
+      for (const bool adds : {false, true}) {
+        const std::vector<float> result = computation.Compute(1, has_bias, adds, Activation::kLeakyRelu);
+        computation.ExpectRight(result, has_bias, adds, Activation::kLeakyRelu);
+      }
     }
   }
 }

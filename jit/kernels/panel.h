@@ -19,6 +19,9 @@ inline constexpr int64_t kConflictingStride = 512;
 inline constexpr int64_t kLineFloats = 16;
 // Of the left-hand side, what is kept in a processor's own cache while all panels pass by.
 inline constexpr int64_t kBlockFloats = int64_t{1} << 16;
+// Of the inner size, what is summed up before the rest: of rows and of a panel that are longer, too little would stay
+// in a processor's own cache.
+inline constexpr int64_t kMostInner = 1024;
 
 // A panel that is to be in the processor's own cache when its turn comes. Each tile fetches a part of it: a first tile
 // that waited for memory would take twice as long on processors whose shared cache is slow.
@@ -44,6 +47,7 @@ struct PanelProduct {
   int64_t segment = 0;
   int64_t rows = 0;
   const float* panel = nullptr;  // the numbers that the first one of the first segment is multiplied with
+  bool is_first_read = false;    // nobody has fetched the panel: its first tile does, ahead of itself
   int64_t columns = 0;           // of the panel
   const float* bias = nullptr;   // of its columns, or null
   float* result = nullptr;       // [rows, columns]

@@ -9,10 +9,6 @@
 namespace hearth::kernels {
 namespace {
 
-// Of the inner size, what is summed up before the rest: of rows and of a panel that are longer, too little would stay
-// in a processor's own cache.
-constexpr int64_t kMostInner = 1024;
-
 // A part of the left-hand side: numbers of rows one after the other, a bit apart.
 class Rows {
  public:
@@ -40,21 +36,27 @@ void MultiplyBlock(const Product& product, const ProductPart& part, const Range&
   const int64_t width = PanelColumns(), whole[] = {0};
   const bool is_first = inner.begin == 0, is_last = inner.end == product.inner;
   const Rows rows(product, {part.row_begin, part.row_end}, inner);
-  const auto panel_at = [&](int64_t panel) {
+  // What a panel has for the inner numbers from `begin` on.
+  const auto panel_at = [&](int64_t panel, int64_t begin) {
     const int64_t columns = std::min(product.columns - panel * width, width);
-    return product.packed + panel * width * product.inner + DivideUp(columns, LanesHere()) * LanesHere() * inner.begin;
+    return product.packed + panel * width * product.inner + DivideUp(columns, LanesHere()) * LanesHere() * begin;
   };
+  const int64_t tiles = TilesOfRows(part.row_end - part.row_begin);
   for (int64_t panel = part.panel_begin; panel < part.panel_end; ++panel) {
     const int64_t column = panel * width;
     NextPanel next;
-    if (panel + 1 < part.panel_end)
-      next = NextPanel(panel_at(panel + 1), width * inner.size(), TilesOfRows(part.row_end - part.row_begin));
+    if (panel + 1 < part.panel_end) {
+      next = NextPanel(panel_at(panel + 1, inner.begin), width * inner.size(), tiles);
+    } else if (!is_last) {
+      next = NextPanel(panel_at(part.panel_begin, inner.end), width * inner.size(), tiles);
+    }
     MultiplyPanel({.left = rows.data(),
                    .left_stride = rows.stride(),
                    .segments = whole,
                    .segment = inner.size(),
                    .rows = part.row_end - part.row_begin,
-                   .panel = panel_at(panel),
+                   .panel = panel_at(panel, inner.begin),
+                   .is_first_read = (panel == part.panel_begin && is_first) || tiles == 1,
                    .columns = std::min(product.columns - column, width),
                    .bias = is_last && product.bias != nullptr ? product.bias + column : nullptr,
                    .result = product.result + part.row_begin * product.result_stride + column,

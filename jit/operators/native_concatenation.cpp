@@ -1,8 +1,9 @@
-// aten::cat, also into memory that a plan has for it: floats that lie in it as they do in the tensors are copied by all
-// threads of the caller. What is not so goes LibTorch's way.
+// aten::cat and aten::stack, the former also into memory that a plan has for it: floats that lie in it as they do in
+// the tensors are copied by all threads of the caller. What is not so goes LibTorch's way.
 #include <ATen/EmptyTensor.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/cat_ops.h>
+#include <ATen/ops/stack_ops.h>
 #include <c10/util/SmallVector.h>
 
 #include <algorithm>
@@ -197,7 +198,29 @@ void Concatenate(NativeArguments in, IValue* out) {
   ConcatenateInto({with_memory, std::size(with_memory)}, out);
 }
 
-constexpr NativeEntry kEntries[] = {{"aten::cat", Concatenate}, {"aten::cat.out", ConcatenateInto}};
+// stack(Tensor[] tensors, int dim=0) -> Tensor
+void Stack(NativeArguments in, IValue* out) {
+  const std::vector<IValue>& parts = Elements(in[0]);
+  const int64_t rank = parts.empty() ? 0 : parts[0].toTensor().dim(), dim = in[1].toInt();
+  // As LibTorch has it, but after the last dimension: along an existing one, which is two afterwards.
+  const int64_t along = dim < 0 ? dim + rank + 1 : dim;
+  const bool is_alike = std::ranges::all_of(
+      parts, [&](const IValue& part) { return part.toTensor().sizes() == parts[0].toTensor().sizes(); });
+  if (parts.empty() || along < 0 || along >= rank || !is_alike || !IsPlainFloat(parts[0].toTensor())) {
+    EntryOf<at::_ops::stack>().function(in, out);
+    return;
+  }
+  c10::SmallVector<int64_t, 6> sizes(parts[0].toTensor().sizes());
+  sizes.insert(sizes.begin() + along, static_cast<int64_t>(parts.size()));
+  const IValue where(along);
+  const IValue* const of_cat[] = {&in[0], &where};
+  IValue joined;
+  Concatenate({of_cat, std::size(of_cat)}, &joined);
+  *out = joined.toTensor().view(sizes);
+}
+
+constexpr NativeEntry kEntries[] = {
+    {"aten::cat", Concatenate}, {"aten::cat.out", ConcatenateInto}, {"aten::stack", Stack}};
 
 }  // namespace
 

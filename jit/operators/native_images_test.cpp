@@ -85,8 +85,8 @@ TEST(PoolingTest, WindowsArePooledAsLibTorchDoes) {
 
 TEST(PoolingTest, MeansAndSumsAlongDimensionsAreLibTorchs) {
   const std::vector<std::vector<int64_t>> dims = {{1}, {2, 3}, {-1, -2}, {2}, {3}, {1, 2}, {0}, {0, 1}, {}, {0, 2, 3}};
-  for (const std::vector<int64_t>& sizes :
-       std::vector<std::vector<int64_t>>{{1, 100, 14, 14}, {2, 5, 20, 30}, {3, 200, 1, 9}, {1, 1, 4, 4}}) {
+  for (const std::vector<int64_t>& sizes : std::vector<std::vector<int64_t>>{
+           {1, 100, 14, 14}, {2, 5, 20, 30}, {3, 200, 1, 9}, {1, 1, 4, 4}, {1, 2, 50, 70}}) {
     for (const at::Tensor& images : ImagesInAllForms(sizes)) {
       for (const at::Tensor& tensor : {images, images.transpose(0, 3)}) {
         for (const std::vector<int64_t>& along : dims) {
@@ -109,6 +109,17 @@ TEST(PoolingTest, MeansAndSumsAlongDimensionsAreLibTorchs) {
                    tokens.mean(1, false, at::kDouble), "as float64");
   EXPECT_ANY_THROW(CallNative("aten::mean.dim", {tokens, std::vector<int64_t>{1, 1}, false, c10::IValue()}));
   EXPECT_ANY_THROW(CallNative("aten::mean.dim", {tokens, std::vector<int64_t>{3}, false, c10::IValue()}));
+}
+
+TEST(PoolingTest, SumsOfStackedImagesAreLibTorchs) {
+  for (const at::Tensor& images : ImagesInAllForms({2, 2 * 40, 9, 11})) {
+    const at::Tensor stacked = images.slice(1, 0, images.size(1) / 2 * 2).unflatten(1, {2, -1});
+    for (const bool keeps : {false, true}) {
+      const torch::jit::Stack arguments{stacked, std::vector<int64_t>{1}, keeps, c10::IValue()};
+      ExpectSameImages(CallNative("aten::sum.dim_IntList", arguments), at::sum(stacked, 1, keeps),
+                       c10::str(stacked.strides()));
+    }
+  }
 }
 
 TEST(GroupNormTest, ImagesAreNormalizedAsLibTorchDoes) {

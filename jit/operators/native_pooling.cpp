@@ -7,9 +7,11 @@
 #include <ATen/ops/max_pool2d_ops.h>
 #include <ATen/ops/mean_ops.h>
 #include <ATen/ops/sum_ops.h>
+#include <c10/util/SmallVector.h>
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -20,6 +22,7 @@
 #include "jit/operators/native_thunk.h"
 #include "jit/operators/pixel_parts.h"
 #include "jit/operators/plain_tensor.h"
+#include "jit/operators/strided_copy.h"
 #include "jit/support/parallel_for.h"
 
 namespace hearth::native {
@@ -32,18 +35,31 @@ constexpr double kNanosecondsOfPixel = 15;
 // Of pixels, as they are summed one after the other; more are summed in parts, which other threads may do.
 constexpr int64_t kPixelsOfPart = 32;
 
+// Of a batch's few pixels, as they are summed in one go.
+constexpr int64_t kChannelsOfPart = 1024;
+
+// The sum of each batch of so few pixels that they are one part, divided by `divisor`.
+void SumFewPixels(const PixelBatches& batches, float divisor, float* to) {
+  const int64_t channels = batches.channels, parts = kernels::DivideUp(channels, kChannelsOfPart);
+  const double of_part = kNanosecondsOfNumber * static_cast<double>(batches.pixels * channels / parts);
+  ParallelFor(batches.count * parts, of_part, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t batch = i / parts, from = channels * (i % parts) / parts, next = channels * (i % parts + 1) / parts;
+      kernels::SumPixels({batches.first + batch * batches.pixels * channels + from, batches.pixels, channels},
+                         next - from, divisor, to + batch * channels + from);
+    }
+  });
+}
+
 // The sum of each batch, divided by `divisor`.
 void SumBatches(const PixelBatches& batches, float divisor, float* to) {
   const int64_t parts = batches.parts(kPixelsOfPart), channels = batches.channels;
-  std::vector<float> of_parts;
-  if (parts > 1) of_parts.resize(static_cast<size_t>(batches.count * parts * channels));
+  if (parts == 1) return SumFewPixels(batches, divisor, to);
+  std::vector<float> of_parts(static_cast<size_t>(batches.count * parts * channels));
   ForAllParts(batches, kPixelsOfPart, kNanosecondsOfNumber, [&](int64_t i, const kernels::PixelRow& pixels) {
-    kernels::SumPixels(pixels, channels, parts > 1 ? 1 : divisor, (parts > 1 ? of_parts.data() : to) + i * channels);
+    kernels::SumPixels(pixels, channels, 1, of_parts.data() + i * channels);
   });
-  if (parts == 1) return;
-  for (int64_t batch = 0; batch < batches.count; ++batch)
-    kernels::SumPixels({of_parts.data() + batch * parts * channels, parts, channels}, channels, divisor,
-                       to + batch * channels);
+  SumFewPixels({of_parts.data(), batches.count, parts, channels}, divisor, to);
 }
 
 bool IsOneByOne(const IValue& size) {
@@ -63,17 +79,22 @@ void AdaptiveAveragePool(NativeArguments in, IValue* out) {
   *out = std::move(result);
 }
 
-// A reduction whose dimensions lie, in memory, between those before and after them that are kept.
+// A reduction whose dimensions lie, in memory, between those around them and those inside of them that are kept.
 struct MiddleReduction {
   int64_t count = 1, pixels = 1, channels = 1;
-  std::vector<int64_t> sizes;  // of the result, whose numbers lie in the order of its dimensions
+  std::vector<int64_t> sizes;  // of the result
+  // Of more than one element, in the result's order: where sums lie in the order of memory, and where in the result.
+  c10::SmallVector<CopiedDimension, 6> kept;
+  // Whether both are the same.
+  bool in_order() const {
+    return std::ranges::all_of(kept, [](const CopiedDimension& each) { return each.from_stride == each.to_stride; });
+  }
 };
 
 std::optional<MiddleReduction> MiddleReductionOf(const at::Tensor& tensor, const IValue& dims, bool keeps) {
   constexpr int64_t kMostDimensions = 8;
   const int64_t rank = tensor.dim();
-  if (!IsPlainFloat(tensor) || tensor.numel() == 0 || rank > kMostDimensions || dims.isNone() ||
-      !NoModeSeesOperators() || !kernels::HasVectors())
+  if (!IsPlainFloat(tensor) || tensor.numel() == 0 || rank > kMostDimensions || dims.isNone() || !MayCopyFloats())
     return {};
   std::array<bool, kMostDimensions> is_reduced{};
   for (const IValue& each : Elements(dims)) {
@@ -82,13 +103,9 @@ std::optional<MiddleReduction> MiddleReductionOf(const at::Tensor& tensor, const
     is_reduced[static_cast<size_t>(dim)] = true;
   }
   MiddleReduction found;
-  for (size_t i = 0; i < static_cast<size_t>(rank); ++i) {
-    if (!is_reduced[i]) found.sizes.push_back(tensor.sizes()[i]);
-    if (is_reduced[i] && keeps) found.sizes.push_back(1);
-  }
+  std::array<int64_t, kMostDimensions> stride_of_sum{};
+  int64_t stride = 1, sums = 1;
   const std::vector<size_t> nesting = NestingOf(tensor);
-  int64_t stride = 1;
-  size_t last = static_cast<size_t>(rank);  // the outermost kept dimension so far
   for (auto i = nesting.rbegin(); i != nesting.rend(); ++i) {
     const int64_t size = tensor.sizes()[*i];
     if (tensor.strides()[*i] != stride) return {};
@@ -98,11 +115,20 @@ std::optional<MiddleReduction> MiddleReductionOf(const at::Tensor& tensor, const
       found.pixels *= size;
       continue;
     }
-    if (*i >= last) return {};
-    last = *i;
+    stride_of_sum[*i] = sums;
+    sums *= size;
     (found.pixels == 1 ? found.channels : found.count) *= size;
   }
-  return found.pixels == 1 ? std::nullopt : std::optional(std::move(found));
+  if (found.pixels == 1) return {};
+  int64_t left = sums;
+  for (size_t i = 0; i < static_cast<size_t>(rank); ++i) {
+    const int64_t size = tensor.sizes()[i];
+    if (!is_reduced[i] || keeps) found.sizes.push_back(is_reduced[i] ? 1 : size);
+    if (is_reduced[i] || size == 1) continue;
+    left /= size;
+    found.kept.push_back({size, stride_of_sum[i], left});
+  }
+  return found;
 }
 
 // OP.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
@@ -116,8 +142,17 @@ void Reduce(NativeArguments in, IValue* out) {
   }
   at::Tensor result(
       at::detail::empty_cpu(reduction->sizes, at::kFloat, std::nullopt, std::nullopt, std::nullopt, std::nullopt));
-  SumBatches({tensor.const_data_ptr<float>(), reduction->count, reduction->pixels, reduction->channels},
-             kIsMean ? static_cast<float>(reduction->pixels) : 1, result.mutable_data_ptr<float>());
+  const PixelBatches batches{tensor.const_data_ptr<float>(), reduction->count, reduction->pixels, reduction->channels};
+  const float divisor = kIsMean ? static_cast<float>(reduction->pixels) : 1;
+  float* const to = result.mutable_data_ptr<float>();
+  if (reduction->in_order()) {
+    SumBatches(batches, divisor, to);
+  } else {
+    const std::unique_ptr<float[]> sums(new float[static_cast<size_t>(result.numel())]);
+    SumBatches(batches, divisor, sums.get());
+    const CopiedBlock block{sums.get(), to, reduction->kept};
+    CopyBlocks({&block, 1});
+  }
   *out = std::move(result);
 }
 
@@ -142,7 +177,16 @@ struct Pooling {
   PoolingSide height, width;
 };
 
-std::optional<Pooling> PoolingOf(NativeArguments in) {
+// How many windows there are along a side; where `rounds_up`, the last one may reach beyond the padding, if it does not
+// begin there.
+int64_t WindowsOf(int64_t input, int64_t kernel, int64_t stride, int64_t padding, bool rounds_up) {
+  const int64_t left = input + 2 * padding - kernel;
+  if (!rounds_up) return left / stride + 1;
+  const int64_t windows = kernels::DivideUp(left, stride) + 1;
+  return (windows - 1) * stride >= input + padding ? windows - 1 : windows;
+}
+
+std::optional<Pooling> PoolingOf(NativeArguments in, bool rounds_up) {
   const auto images = ChannelsLastImagesOf(in[0].toTensor());
   if (!images || !IsPair(in[1]) || !IsPair(in[3]) || !(Elements(in[2]).empty() || IsPair(in[2]))) return {};
   const auto kernel = PairOf(in[1]), padding = PairOf(in[3]);
@@ -153,7 +197,8 @@ std::optional<Pooling> PoolingOf(NativeArguments in) {
     if (kernel[i] <= 0 || kernel[i] > kMost || stride[i] <= 0 || padding[i] < 0 || padding[i] > kernel[i] / 2)
       return {};
     if (input + 2 * padding[i] < kernel[i]) return {};
-    return PoolingSide{input, kernel[i], stride[i], padding[i], (input + 2 * padding[i] - kernel[i]) / stride[i] + 1};
+    return PoolingSide{input, kernel[i], stride[i], padding[i],
+                       WindowsOf(input, kernel[i], stride[i], padding[i], rounds_up)};
   };
   const auto height = side(images->height, 0), width = side(images->width, 1);
   if (!height || !width) return {};
@@ -195,7 +240,7 @@ at::Tensor Pool(const Pooling& pooling, const Combine& combine) {
 void MaxPool(NativeArguments in, IValue* out) {
   const bool has_holes =
       std::ranges::any_of(Elements(in[4]), [](const IValue& dilation) { return Get<int64_t>(dilation) != 1; });
-  const auto pooling = has_holes || Elements(in[4]).empty() || Get<bool>(in[5]) ? std::nullopt : PoolingOf(in);
+  const auto pooling = has_holes || Elements(in[4]).empty() ? std::nullopt : PoolingOf(in, Get<bool>(in[5]));
   if (!pooling) {
     EntryOf<at::_ops::max_pool2d>().function(in, out);
     return;
@@ -208,7 +253,7 @@ void MaxPool(NativeArguments in, IValue* out) {
 // avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False,
 //            bool count_include_pad=True, int? divisor_override=None) -> Tensor
 void AveragePool(NativeArguments in, IValue* out) {
-  const auto pooling = Get<bool>(in[4]) || !in[6].isNone() ? std::nullopt : PoolingOf(in);
+  const auto pooling = in[6].isNone() ? PoolingOf(in, Get<bool>(in[4])) : std::nullopt;
   if (!pooling) {
     EntryOf<at::_ops::avg_pool2d>().function(in, out);
     return;

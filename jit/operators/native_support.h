@@ -99,6 +99,7 @@ std::span<const NativeEntry> CellNatives();
 std::span<const NativeEntry> ChannelShuffleNatives();
 std::span<const NativeEntry> ConcatenationNatives();
 std::span<const NativeEntry> ConvolutionNatives();
+std::span<const NativeEntry> CopyNatives();
 std::span<const NativeEntry> GpuConvolutionNatives();
 std::span<const NativeEntry> AttentionNatives();
 std::span<const NativeEntry> EmbeddingNatives();

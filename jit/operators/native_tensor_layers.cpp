@@ -9,7 +9,6 @@
 #include <ATen/ops/baddbmm_ops.h>
 #include <ATen/ops/batch_norm_ops.h>
 #include <ATen/ops/bmm_ops.h>
-#include <ATen/ops/constant_pad_nd_ops.h>
 #include <ATen/ops/conv1d_ops.h>
 #include <ATen/ops/conv2d_ops.h>
 #include <ATen/ops/conv3d_ops.h>
@@ -28,7 +27,6 @@
 #include <ATen/ops/matmul_ops.h>
 #include <ATen/ops/max_pool3d_ops.h>
 #include <ATen/ops/mm_ops.h>
-#include <ATen/ops/pad_ops.h>
 #include <ATen/ops/pixel_shuffle_ops.h>
 #include <ATen/ops/softmax_ops.h>
 #include <ATen/ops/upsample_bilinear2d_ops.h>
@@ -74,8 +72,6 @@ constexpr NativeEntry kEntries[] = {
     OP(adaptive_max_pool2d),
     OP(softmax_int),
     OP(log_softmax_int),
-    OP(pad),
-    OP(constant_pad_nd),
     OP(upsample_nearest2d),
     OP(upsample_bilinear2d_vec),
     OP(upsample_bilinear2d),

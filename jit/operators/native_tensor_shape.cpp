@@ -2,8 +2,6 @@
 #include <ATen/ops/_shape_as_tensor_ops.h>
 #include <ATen/ops/arange_ops.h>
 #include <ATen/ops/chunk_ops.h>
-#include <ATen/ops/clone_ops.h>
-#include <ATen/ops/contiguous_ops.h>
 #include <ATen/ops/copy_ops.h>
 #include <ATen/ops/detach_ops.h>
 #include <ATen/ops/empty_like_ops.h>
@@ -38,8 +36,6 @@
 #include <ATen/ops/repeat_interleave_ops.h>
 #include <ATen/ops/repeat_ops.h>
 #include <ATen/ops/reshape_as_ops.h>
-#include <ATen/ops/reshape_ops.h>
-#include <ATen/ops/roll_ops.h>
 #include <ATen/ops/scalar_tensor_ops.h>
 #include <ATen/ops/scatter_ops.h>
 #include <ATen/ops/select_ops.h>
@@ -47,7 +43,6 @@
 #include <ATen/ops/split_ops.h>
 #include <ATen/ops/split_with_sizes_ops.h>
 #include <ATen/ops/squeeze_ops.h>
-#include <ATen/ops/stack_ops.h>
 #include <ATen/ops/swapaxes_ops.h>
 #include <ATen/ops/t_ops.h>
 #include <ATen/ops/tile_ops.h>
@@ -75,14 +70,12 @@ namespace {
 #define OP(name) EntryOf<at::_ops::name>()
 
 constexpr NativeEntry kEntries[] = {
-    OP(stack),
     OP(chunk),
     OP(split_Tensor),
     OP(split_sizes),
     OP(split_with_sizes),
     OP(unbind_int),
     OP(view),
-    OP(reshape),
     OP(permute),
     OP(transpose_int),
     OP(transpose_),
@@ -102,7 +95,6 @@ constexpr NativeEntry kEntries[] = {
     OP(unflatten_int),
     OP(expand),
     OP(expand_as),
-    OP(contiguous),
     OP(narrow),
     OP(narrow_Tensor),
     OP(index_select),
@@ -120,7 +112,6 @@ constexpr NativeEntry kEntries[] = {
     OP(scatter__value_reduce),
     OP(movedim_intlist),
     OP(movedim_int),
-    OP(roll),
     OP(flip),
     OP(repeat),
     OP(tile),
@@ -163,7 +154,6 @@ constexpr NativeEntry kEntries[] = {
     OP(to_dtype),
     OP(to_other),
     OP(type_as),
-    OP(clone),
     OP(copy_),
     OP(fill_Scalar),
     OP(fill_Tensor),

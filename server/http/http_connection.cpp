@@ -29,10 +29,7 @@ HttpResponse TextAnswer(int status, std::string_view text) {
 }
 
 // "ipv4:127.0.0.1:40120", as gRPC writes it.
-std::string PeerOf(const tcp::socket& socket) {
-  error_code error;
-  const tcp::endpoint peer = socket.remote_endpoint(error);
-  if (error) return "";
+std::string InWords(const tcp::endpoint& peer) {
   return absl::StrCat(peer.address().is_v4() ? "ipv4:" : "ipv6:", Address(peer.address().to_string(), peer.port()));
 }
 
@@ -63,10 +60,11 @@ class HttpResponder::Pending {
   std::optional<HttpResponse> answer_;
 };
 
-HttpConnection::HttpConnection(HttpServer::Loop& loop, tcp::socket socket, std::shared_ptr<SSL_CTX> context)
+HttpConnection::HttpConnection(HttpServer::Loop& loop, tcp::socket socket, const tcp::endpoint& peer,
+                               std::shared_ptr<SSL_CTX> context)
     : loop_(loop),
       transport_(std::move(socket), std::move(context)),
-      peer_(PeerOf(transport_.socket())),
+      peer_(InWords(peer)),
       parser_(static_cast<size_t>(loop.options.max_header_bytes), peer_),
       phase_(transport_.encrypted() ? kHandshake : kHeader) {}
 
@@ -96,7 +94,7 @@ void HttpConnection::Close() {
   CountUnsent(0);
   wanted_ = false;
   // Else the socket closes when the handshake's thread has let go of it.
-  if (!shaking_) transport_.Close();
+  if (!shaking_) loop_.CloseLater(transport_.Release());
   Gone();
   loop_.Closed();
 }
@@ -225,7 +223,7 @@ void HttpConnection::Handshake() {
 
 void HttpConnection::AfterHandshake(Transport::Progress progress) {
   shaking_ = false;
-  if (!listed_) return transport_.Close();
+  if (!listed_) return loop_.CloseLater(transport_.Release());
   if (progress == Transport::Progress::kFailed) {
     loop_.refusals.Write("a connection", peer_, "no handshake of TLS: " + transport_.failure());
     return Close();

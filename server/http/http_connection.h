@@ -19,7 +19,8 @@ namespace hearth::server {
 class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
  public:
   // With a context, the connection begins with a handshake of TLS.
-  HttpConnection(HttpServer::Loop& loop, tcp::socket socket, std::shared_ptr<SSL_CTX> context);
+  HttpConnection(HttpServer::Loop& loop, tcp::socket socket, const tcp::endpoint& peer,
+                 std::shared_ptr<SSL_CTX> context);
 
   // Takes its place in its first phase's list and begins to read.
   void Start();

@@ -11,6 +11,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <chrono>
+#include <deque>
 #include <functional>
 #include <future>
 #include <list>
@@ -62,6 +63,9 @@ class HttpServer::Loop {
   void BoundUnsent();
   // A connection has closed.
   void Closed();
+  // Closes a socket when what is ready now has had its turn: that takes the kernel as long as everything else of a
+  // connection that asks for nothing.
+  void CloseLater(tcp::socket socket);
 
   using Connections = std::list<std::shared_ptr<HttpConnection>>;
 
@@ -86,6 +90,7 @@ class HttpServer::Loop {
   void WaitToAccept(tcp::acceptor& acceptor);
   void Accept(tcp::acceptor& acceptor);
   void CloseAcceptors();
+  void CloseSome();
   bool CloseLongestWaiting();
   void Sweep();
   // Clients do not answer for time in which nobody was here to see what they send.
@@ -94,6 +99,7 @@ class HttpServer::Loop {
 
   std::array<std::chrono::milliseconds, kPhases> timeouts_;
   std::list<tcp::acceptor> acceptors_;
+  std::deque<tcp::socket> to_close_;
   asio::steady_timer accept_timer_{context};
   asio::steady_timer sweep_timer_{context};
   bool running_ = false;

@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -21,6 +22,7 @@ constexpr std::chrono::milliseconds kRetryAccept{20};
 // How long a client that was refused may go on sending before it must read the answer.
 constexpr std::chrono::milliseconds kLingerTime{2'000};
 constexpr int kAcceptStep = 64;
+constexpr size_t kCloseStep = 8;  // sockets, or such a part of all
 
 }  // namespace
 
@@ -47,6 +49,7 @@ void HttpServer::Loop::Listen(ListeningSockets sockets) {
     (void)getsockname(descriptor, &address, &size);
     acceptors_.emplace_back(context, address.sa_family == AF_INET6 ? tcp::v6() : tcp::v4(), descriptor);
     acceptors_.back().non_blocking(true);
+    acceptors_.back().set_option(tcp::no_delay(true));  // what it accepts has it too
   }
 }
 
@@ -100,6 +103,17 @@ void HttpServer::Loop::Closed() {
   drained_.set_value();
 }
 
+void HttpServer::Loop::CloseLater(tcp::socket socket) {
+  to_close_.push_back(std::move(socket));
+  if (to_close_.size() == 1) asio::post(context, [this] { CloseSome(); });
+}
+
+void HttpServer::Loop::CloseSome() {
+  const size_t count = std::min(std::max(kCloseStep, to_close_.size() / kCloseStep), to_close_.size());
+  to_close_.erase(to_close_.begin(), to_close_.begin() + static_cast<std::ptrdiff_t>(count));
+  if (!to_close_.empty()) asio::post(context, [this] { CloseSome(); });
+}
+
 void HttpServer::Loop::BoundUnsent() {
   // The last in the list is the one that has just begun.
   while (unsent_bytes > options.max_unsent_bytes && phases[kWriting].size() > 1) {
@@ -119,7 +133,8 @@ void HttpServer::Loop::Accept(tcp::acceptor& acceptor) {
   for (int i = 0; i < kAcceptStep; ++i) {
     error_code error;
     tcp::socket socket(context);
-    (void)acceptor.accept(socket, error);
+    tcp::endpoint peer;
+    (void)acceptor.accept(socket, peer, error);
     if (error == asio::error::would_block) break;
     if (error == asio::error::no_descriptors || error == boost::system::errc::too_many_files_open_in_system ||
         error == asio::error::no_buffer_space || error == asio::error::no_memory) {
@@ -132,10 +147,9 @@ void HttpServer::Loop::Accept(tcp::acceptor& acceptor) {
     if (error) continue;  // of a connection that is gone already
     if (open >= most_connections && !CloseLongestWaiting()) continue;
     (void)socket.non_blocking(true, error);
-    (void)socket.set_option(tcp::no_delay(true), error);
     try {
       auto tls = options.certificate == nullptr ? nullptr : options.certificate->current()->context;
-      std::make_shared<HttpConnection>(*this, std::move(socket), std::move(tls))->Start();
+      std::make_shared<HttpConnection>(*this, std::move(socket), peer, std::move(tls))->Start();
     } catch (const std::bad_alloc&) {
       continue;  // the connection closes
     }

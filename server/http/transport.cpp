@@ -128,9 +128,4 @@ void Transport::EndWrites() {
   (void)socket_.shutdown(Socket::shutdown_send, ignored);
 }
 
-void Transport::Close() {
-  Error ignored;
-  (void)socket_.close(ignored);
-}
-
 }  // namespace hearth::server

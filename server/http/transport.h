@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 namespace hearth::server {
 
@@ -48,7 +49,8 @@ class Transport {
 
   // Says that no more is sent, and still receives.
   void EndWrites();
-  void Close();
+  // For whoever closes it. Nothing else is asked of the transport afterwards.
+  Socket Release() { return std::move(socket_); }
 
  private:
   struct Free {
