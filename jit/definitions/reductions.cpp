@@ -61,8 +61,7 @@ void ReduceInOrder(Call& call) {
   call.GiveOrder(StrideOrder::Default(true));
 }
 void ReduceToSpread(Call& call) {
-  Reduce(call);
-  if (call.in(0).contiguous()) call.GiveOrder(StrideOrder::Default(true));
+  ReduceInOrder(call);
   // Of complex numbers it is a real one.
   if (call.in(0).dtype && c10::isComplexType(*call.in(0).dtype)) call.out().dtype.reset();
 }

@@ -10,6 +10,7 @@
 
 #include "jit/kernels/convolution.h"
 #include "jit/kernels/depthwise.h"
+#include "jit/kernels/interleave.h"
 #include "jit/kernels/target.h"
 #include "jit/libraries/onednn.h"
 #include "jit/support/denormals.h"
@@ -75,10 +76,10 @@ bool IsOfSinglePixels(const Convolution& convolution) {
          are(settings.stride, 1) && are(settings.padding, 0);
 }
 
-// Whether every channel has a kernel of its own.
+// Whether every channel has a kernel of its own, or several.
 bool IsDepthwise(const Convolution& convolution) {
   const at::Tensor& weight = convolution.weight();
-  return weight.size(1) == 1 && weight.size(0) == convolution.settings().groups && weight.size(0) > 1;
+  return weight.size(1) == 1 && weight.size(0) > 1;
 }
 
 // Images whose pixels lie one after another, each with its channels side by side: as they are, if they are so, or are
@@ -109,6 +110,18 @@ class ImagesOfPixels {
 at::Tensor ChannelsLast(at::IntArrayRef sizes) {
   return at::detail::empty_cpu(sizes, at::kFloat, std::nullopt, std::nullopt, std::nullopt,
                                at::MemoryFormat::ChannelsLast);
+}
+
+// Images whose channels are those of `images`, each so many times in a row.
+at::Tensor Repeated(const ImagesOfPixels& images, at::IntArrayRef sizes, int64_t times) {
+  constexpr double kNanosecondsOfNumber = 0.3;
+  const int64_t channels = sizes[1] * times;
+  at::Tensor repeated = ChannelsLast({sizes[0], channels, sizes[2], sizes[3]});
+  const std::vector<kernels::RowSource> sources(static_cast<size_t>(times), {images.data(), images.stride()});
+  const kernels::Interleaving work{sources, sizes[1], repeated.mutable_data_ptr<float>(), channels};
+  ParallelFor(sizes[0] * sizes[2] * sizes[3], kNanosecondsOfNumber * static_cast<double>(channels),
+              [&](int64_t begin, int64_t end) { kernels::Interleave(work, begin, end); });
+  return repeated;
 }
 
 // Threads from which on kernels of ours are the faster ones although groups are narrow, which leaves parts of their
@@ -266,20 +279,20 @@ void Convolution::ComputeOwn(const PackedWeight& packed, const at::Tensor& input
     return kernels::ConvolutionSide{input.size(dimension), weight_.size(dimension), result.size(dimension),
                                     settings_.stride[i],   settings_.padding[i],    settings_.dilation[i]};
   };
-  const kernels::ImageConvolution convolution{.images = input.size(0),
-                                              .channels = input.size(1),
-                                              .out_channels = result.size(1),
-                                              .groups = settings_.groups,
-                                              .height = side(0),
-                                              .width = side(1),
-                                              .input = images.data(),
-                                              .input_stride = images.stride(),
-                                              .packed = numbers,
-                                              .bias = bias_numbers,
-                                              .result = to,
-                                              .adds = following.adds,
-                                              .activation = following.activation,
-                                              .slope = following.slope};
+  kernels::ImageConvolution convolution{.images = input.size(0),
+                                        .channels = input.size(1),
+                                        .out_channels = result.size(1),
+                                        .groups = settings_.groups,
+                                        .height = side(0),
+                                        .width = side(1),
+                                        .input = images.data(),
+                                        .input_stride = images.stride(),
+                                        .packed = numbers,
+                                        .bias = bias_numbers,
+                                        .result = to,
+                                        .adds = following.adds,
+                                        .activation = following.activation,
+                                        .slope = following.slope};
   const auto compute = [](const auto& parts) {
     ParallelFor(parts.count(), parts.nanoseconds(), [&](int64_t begin, int64_t end) {
       const DenormalsAreZero fast;
@@ -287,6 +300,12 @@ void Convolution::ComputeOwn(const PackedWeight& packed, const at::Tensor& input
     });
   };
   if (packed.form->user == WeightUser::kDepthwise) {
+    at::Tensor repeated;
+    if (const int64_t kernels_of_channel = result.size(1) / input.size(1); kernels_of_channel > 1) {
+      repeated = Repeated(images, input.sizes(), kernels_of_channel);
+      convolution.channels = convolution.groups = convolution.input_stride = result.size(1);
+      convolution.input = repeated.const_data_ptr<float>();
+    }
     compute(kernels::DepthwiseParts(convolution, at::get_num_threads()));
   } else {
     compute(kernels::ImageConvolutionParts(convolution, PartsFor(NanosecondsOf(*this, result.sizes()))));

@@ -140,6 +140,18 @@ TEST(ConvolutionTest, DepthwiseOnesNeedNoPreparation) {
       Planned(large, at::randn(large.weight), {{1, 24, 9, 9}})->Run(at::randn({1, 24, 4, 9}), nullptr, ""));
 }
 
+TEST(ConvolutionTest, AChannelMayHaveSeveralKernels) {
+  for (const int64_t kernels : {2, 3}) {
+    const Layer layer{{24 * kernels, 1, 3, 3}, 1, 2, 1, 24};
+    const at::Tensor weight = at::randn(layer.weight), bias = at::randn({24 * kernels});
+    const at::Tensor wide = at::randn({2, 30, 15, 10}).contiguous(at::MemoryFormat::ChannelsLast);
+    for (const at::Tensor& input : {wide.slice(1, 0, 24), wide.slice(1, 6, 30).contiguous()}) {
+      const auto planned = Planned(layer, weight, {input.sizes()});
+      EXPECT_TRUE(AreClose(planned->Run(input, &bias, "relu"), at::relu(Expected(layer, input, weight, bias))));
+    }
+  }
+}
+
 // Those of wide dilation, which oneDNN has no kernel for without AVX-512.
 TEST(ConvolutionTest, DepthwiseOnesMayBeFarDilated) {
   for (const int64_t dilation : {1, 4, 16}) {
