@@ -76,10 +76,9 @@ bool IsOfSinglePixels(const Convolution& convolution) {
          are(settings.stride, 1) && are(settings.padding, 0);
 }
 
-// Whether every channel has a kernel of its own, or several.
+// Whether every one of several channels has a kernel of its own, or several.
 bool IsDepthwise(const Convolution& convolution) {
-  const at::Tensor& weight = convolution.weight();
-  return weight.size(1) == 1 && weight.size(0) > 1;
+  return convolution.weight().size(1) == 1 && convolution.settings().groups > 1;
 }
 
 // Images whose pixels lie one after another, each with its channels side by side: as they are, if they are so, or are
