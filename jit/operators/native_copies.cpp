@@ -3,6 +3,7 @@
 // What is not of plain floats goes LibTorch's way, and so does what needs no copy.
 #include <ATen/EmptyTensor.h>
 #include <ATen/TensorUtils.h>
+#include <ATen/core/Scalar.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/clone_ops.h>
 #include <ATen/ops/constant_pad_nd_ops.h>
@@ -170,7 +171,7 @@ void Roll(NativeArguments in, IValue* out) {
 
 // The tensor with a number before and after it in its last dimensions, the last one first. Not defined where the
 // padding is negative or of too many dimensions.
-at::Tensor Padded(const at::Tensor& tensor, const IValue& padding, float number) {
+at::Tensor Padded(const at::Tensor& tensor, const IValue& padding, const at::Scalar& number) {
   const std::vector<IValue>& pads = Elements(padding);
   const auto rank = static_cast<size_t>(tensor.dim());
   if (pads.size() % 2 != 0 || pads.size() / 2 > rank) return {};
@@ -189,7 +190,7 @@ at::Tensor Padded(const at::Tensor& tensor, const IValue& padding, float number)
   }
   if (!has_any) return Clone(tensor);
   at::Tensor result = NewFloats(sizes, tensor.suggest_memory_format());
-  FillFloats(result, number);
+  FillFloats(result, number.toFloat());
   CopyParts(tensor, parts, result);
   return result;
 }
@@ -198,7 +199,7 @@ at::Tensor Padded(const at::Tensor& tensor, const IValue& padding, float number)
 void ConstantPad(NativeArguments in, IValue* out) {
   at::Tensor result;
   if (MayCopy(in[0].toTensor()) && in[2].isScalar() && !in[2].isComplexDouble())
-    result = Padded(in[0].toTensor(), in[1], in[2].toScalar().toFloat());
+    result = Padded(in[0].toTensor(), in[1], in[2].toScalar());
   if (!result.defined()) {
     EntryOf<at::_ops::constant_pad_nd>().function(in, out);
     return;
@@ -210,7 +211,7 @@ void ConstantPad(NativeArguments in, IValue* out) {
 void Pad(NativeArguments in, IValue* out) {
   at::Tensor result;
   if (MayCopy(in[0].toTensor()) && in[2].toStringRef() == "constant" && (in[3].isNone() || in[3].isDouble()))
-    result = Padded(in[0].toTensor(), in[1], in[3].isNone() ? 0 : static_cast<float>(in[3].toDouble()));
+    result = Padded(in[0].toTensor(), in[1], in[3].isNone() ? 0.0 : in[3].toDouble());
   if (!result.defined()) {
     EntryOf<at::_ops::pad>().function(in, out);
     return;

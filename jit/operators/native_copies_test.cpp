@@ -101,6 +101,12 @@ TEST(CopiesTest, PaddingIsAroundTheNumbers) {
   }
   const at::Tensor tensor = at::randn({3, 4, 5});
   ExpectSame(CallNative("aten::pad", {tensor, Numbers{1, 2}, "reflect", {}}), at::pad(tensor, {1, 2}, "reflect"), "");
+  for (const char* const name : {"aten::pad", "aten::constant_pad_nd"}) {
+    std::vector<c10::IValue> arguments = {tensor, Numbers{1, 2}};
+    if (std::string(name) == "aten::pad") arguments.emplace_back("constant");
+    arguments.emplace_back(1e300);  // no float
+    EXPECT_ANY_THROW(CallNative(name, arguments)) << name;
+  }
 }
 
 TEST(CopiesTest, StackedTensorsLieAsLibTorchHasThem) {

@@ -35,7 +35,7 @@ constexpr double kNanosecondsOfPixel = 15;
 // Of pixels, as they are summed one after the other; more are summed in parts, which other threads may do.
 constexpr int64_t kPixelsOfPart = 32;
 
-// Of a batch's few pixels, as they are summed in one go.
+// Of few pixels, the channels that are summed in one go.
 constexpr int64_t kChannelsOfPart = 1024;
 
 // The sum of each batch of so few pixels that they are one part, divided by `divisor`.
