@@ -34,6 +34,8 @@ run_step() {
   wait "$ticker" 2>/dev/null || true
   trap - INT TERM
   if ((status != 0)); then
+    # What failed in a build may lie long before its end.
+    grep -m 3 -A 20 '^FAILED: ' "$log" >&2 || true
     tail -n 60 "$log" >&2
     printf 'error: %s: failed with exit %s; the whole log is %s\n' "$what" "$status" "$log" >&2
     return "$status"
