@@ -128,58 +128,88 @@ struct Segments {
   }
 };
 
-// Some panels of one group, of some rows and columns of one image's result.
-void ComputeRegion(const ImageConvolution& of, int64_t image, int64_t group, const Range& rows, const Range& of_columns,
-                   const Range& panels) {
-  const ConvolutionSide &height = of.height, &width = of.width;
-  const Pixels pixels(of, image, group, InputRows(height, rows), of_columns);
-  const Segments segments(of, pixels);
-  const int64_t out = of.out_channels / of.groups, inner = InnerSize(of), columns = PanelColumns();
-  const float* const packed = of.packed + group * PackedSize(inner, out);
+// Some rows and columns of one image's result, of one group.
+class Region {
+ public:
+  Region(const ImageConvolution& of, int64_t image, int64_t group, const Range& rows, const Range& columns)
+      : of_(of),
+        image_(image),
+        rows_(rows),
+        columns_(columns),
+        pixels_(of, image, group, InputRows(of.height, rows), columns),
+        segments_(of, pixels_),
+        out_(of.out_channels / of.groups),
+        first_channel_(group * out_),
+        inner_(InnerSize(of)),
+        inner_of_row_(std::max<int64_t>(inner_ / of.height.kernel, 1)),
+        packed_(of.packed + group * PackedSize(inner_, out_)) {}
+
   // Of a panel that is long, some of the kernel's rows at a time: the next ones are fetched meanwhile.
-  const int64_t inner_of_row = std::max<int64_t>(inner / height.kernel, 1);
-  const int64_t pieces = DivideUp(height.kernel, std::max<int64_t>(kMostInner / inner_of_row, 1));
-  const int64_t tiles = rows.size() * TilesOfRows(of_columns.size());
-  for (int64_t panel = panels.begin; panel < panels.end; ++panel) {
-    const int64_t column = panel * columns, channel = group * out + column;
-    const int64_t count = std::min(out - column, columns), padded = DivideUp(count, LanesHere()) * LanesHere();
-    for (int64_t piece = 0; piece < pieces; ++piece) {
-      const Range kernel_rows = PartOf(height.kernel, piece, pieces);
-      const float* const numbers = packed + column * inner + kernel_rows.begin * inner_of_row * padded;
-      const bool is_first_read = panel == panels.begin && piece == 0;
-      NextPanel next;
-      if (panel + 1 < panels.end || piece + 1 < pieces) {
-        const int64_t floats = kernel_rows.size() * inner_of_row * padded;
-        next = NextPanel(numbers + floats, floats, tiles);
-      }
-      for (int64_t y = rows.begin; y < rows.end; ++y) {
-        // Without those that are above or below the image; where all are, what follows the sum is computed once.
-        const Range inside = KernelRowsInside(height, y);
-        const Range used = {std::max(inside.begin, kernel_rows.begin), std::min(inside.end, kernel_rows.end)};
-        if (used.size() < std::min<int64_t>(inside.size(), 1)) continue;
-        const bool is_first = used.begin == inside.begin, is_last = used.end == inside.end;
-        const int64_t pixel = (image * height.result + y) * width.result + of_columns.begin;
-        const auto segments_of_rows = static_cast<size_t>(used.size() * segments.of_row);
-        MultiplyPanel({.left = used.size() == 0 ? nullptr : pixels.Row(InputOf(height, y, used.begin)),
-                       .left_stride = pixels.column() * pixels.pixel(),
-                       .segments = std::span(segments.begin).subspan(0, segments_of_rows),
-                       .segment = segments.size,
-                       .rows = of_columns.size(),
-                       .panel = numbers + (used.begin - kernel_rows.begin) * inner_of_row * padded,
-                       .is_first_read = is_first_read && y == rows.begin,
-                       .columns = count,
-                       .bias = is_last && of.bias != nullptr ? of.bias + channel : nullptr,
-                       .result = of.result + pixel * of.out_channels + channel,
-                       .result_stride = of.out_channels,
-                       .continues = !is_first || (of.adds && !is_last),
-                       .adds = of.adds && is_first && is_last,
-                       .activation = is_last ? of.activation : Activation::kNone,
-                       .slope = of.slope},
-                      next);
+  void Compute(const Range& panels) const {
+    const int64_t pieces = DivideUp(of_.height.kernel, std::max<int64_t>(kMostInner / inner_of_row_, 1));
+    const int64_t tiles = rows_.size() * TilesOfRows(columns_.size());
+    for (int64_t panel = panels.begin; panel < panels.end; ++panel) {
+      for (int64_t i = 0; i < pieces; ++i) {
+        const Piece piece = PieceOf(panel, PartOf(of_.height.kernel, i, pieces));
+        const int64_t floats = piece.kernel_rows.size() * inner_of_row_ * piece.padded;
+        const bool is_last = panel + 1 == panels.end && i + 1 == pieces;
+        NextPanel next = is_last ? NextPanel() : NextPanel(piece.numbers + floats, floats, tiles);
+        for (int64_t y = rows_.begin; y < rows_.end; ++y)
+          ComputeRow(piece, y, panel == panels.begin && i == 0 && y == rows_.begin, next);
       }
     }
   }
-}
+
+ private:
+  struct Piece {
+    Range kernel_rows;
+    int64_t column, count,
+        padded;            // of the panel: its first one in the group, its columns, and with those that fill up
+    const float* numbers;  // of the first one of the kernel's rows
+  };
+
+  Piece PieceOf(int64_t panel, const Range& kernel_rows) const {
+    const int64_t column = panel * PanelColumns(), count = std::min(out_ - column, PanelColumns());
+    const int64_t padded = DivideUp(count, LanesHere()) * LanesHere();
+    return {kernel_rows, column, count, padded, packed_ + column * inner_ + kernel_rows.begin * inner_of_row_ * padded};
+  }
+
+  void ComputeRow(const Piece& piece, int64_t y, bool is_first_read, NextPanel& next) const {
+    // Without those that are above or below the image; where all are, what follows the sum is computed once.
+    const Range inside = KernelRowsInside(of_.height, y);
+    const Range used = {std::max(inside.begin, piece.kernel_rows.begin), std::min(inside.end, piece.kernel_rows.end)};
+    if (used.size() < std::min<int64_t>(inside.size(), 1)) return;
+    const bool is_first = used.begin == inside.begin, is_last = used.end == inside.end;
+    const int64_t pixel = (image_ * of_.height.result + y) * of_.width.result + columns_.begin;
+    const int64_t channel = first_channel_ + piece.column;
+    const auto of_rows = static_cast<size_t>(used.size() * segments_.of_row);
+    MultiplyPanel({.left = used.size() == 0 ? nullptr : pixels_.Row(InputOf(of_.height, y, used.begin)),
+                   .left_stride = pixels_.column() * pixels_.pixel(),
+                   .segments = std::span(segments_.begin).subspan(0, of_rows),
+                   .segment = segments_.size,
+                   .rows = columns_.size(),
+                   .panel = piece.numbers + (used.begin - piece.kernel_rows.begin) * inner_of_row_ * piece.padded,
+                   .is_first_read = is_first_read,
+                   .columns = piece.count,
+                   .bias = is_last && of_.bias != nullptr ? of_.bias + channel : nullptr,
+                   .result = of_.result + pixel * of_.out_channels + channel,
+                   .result_stride = of_.out_channels,
+                   .continues = !is_first || (of_.adds && !is_last),
+                   .adds = of_.adds && is_first && is_last,
+                   .activation = is_last ? of_.activation : Activation::kNone,
+                   .slope = of_.slope},
+                  next);
+  }
+
+  const ImageConvolution& of_;
+  const int64_t image_;
+  const Range rows_, columns_;
+  const Pixels pixels_;
+  const Segments segments_;
+  const int64_t out_, first_channel_;  // channels of a group; the first one of this group
+  const int64_t inner_, inner_of_row_;
+  const float* const packed_;
+};
 
 }  // namespace
 
@@ -261,8 +291,9 @@ void ImageConvolutionParts::ComputeUnits(int64_t begin, int64_t end, int64_t gro
     const int64_t row = unit / pieces_, image = row / of.height.result, of_image = row - image * of.height.result;
     const int64_t left = std::min(end - unit, of.height.result - of_image);
     const int64_t count = pieces_ > 1 ? 1 : DivideUp(left, DivideUp(left, most));
-    ComputeRegion(of, image, group, {of_image, of_image + count}, PartOf(of.width.result, unit % pieces_, pieces_),
-                  {panel_begin, panel_end});
+    const Region region(of, image, group, {of_image, of_image + count},
+                        PartOf(of.width.result, unit % pieces_, pieces_));
+    region.Compute({panel_begin, panel_end});
     unit += count;
   }
 }

@@ -1,13 +1,11 @@
 // Batches of images that hearth's own kernels take as they lie.
 #pragma once
 
-#include <ATen/EmptyTensor.h>
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
 #include <optional>
 
-#include "jit/kernels/target.h"
 #include "jit/operators/plain_tensor.h"
 
 namespace hearth::native {
@@ -25,16 +23,14 @@ struct ChannelsLastImages {
 inline std::optional<ChannelsLastImages> ChannelsLastImagesOf(const at::Tensor& tensor) {
   const bool suits = IsPlainFloat(tensor) && tensor.dim() == 4 && tensor.numel() > 0 &&
                      tensor.suggest_memory_format() == at::MemoryFormat::ChannelsLast &&
-                     tensor.is_contiguous(at::MemoryFormat::ChannelsLast) && NoModeSeesOperators() &&
-                     kernels::HasVectors();
+                     tensor.is_contiguous(at::MemoryFormat::ChannelsLast) && KernelsMayStandIn();
   if (!suits) return {};
   const c10::IntArrayRef sizes = tensor.sizes();
   return ChannelsLastImages{tensor.const_data_ptr<float>(), sizes[0], sizes[1], sizes[2], sizes[3]};
 }
 
 inline at::Tensor NewChannelsLast(int64_t count, int64_t channels, int64_t height, int64_t width) {
-  return at::Tensor(at::detail::empty_cpu({count, channels, height, width}, at::kFloat, std::nullopt, std::nullopt,
-                                          std::nullopt, at::MemoryFormat::ChannelsLast));
+  return NewFloats({count, channels, height, width}, at::MemoryFormat::ChannelsLast);
 }
 
 }  // namespace hearth::native

@@ -2,7 +2,6 @@
 // are `groups` of as many channels each, and become the first of all groups, the second of all groups and so on. What
 // is given are `count` of these from `first` on, in new memory and in the format that concatenation gives the images.
 // Raises where the operands are not what the plan was made for.
-#include <ATen/EmptyTensor.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/cat.h>
 
@@ -114,8 +113,7 @@ void ChannelShuffle(NativeArguments in, IValue* out) {
               "not a shuffle of these channels");
   shuffled.of_group = shuffled.count / groups;
   const at::MemoryFormat format = CommonFormat(parts);
-  at::Tensor result = at::detail::empty_cpu({parts[0].size(0), shuffled.count, parts[0].size(2), parts[0].size(3)},
-                                            at::kFloat, std::nullopt, std::nullopt, std::nullopt, format);
+  at::Tensor result = NewFloats({parts[0].size(0), shuffled.count, parts[0].size(2), parts[0].size(3)}, format);
   const std::vector<at::Tensor> found = GroupsOf(parts, groups, channels / groups);
   if (format == at::MemoryFormat::ChannelsLast) {
     ShufflePixels(found, shuffled, result);

@@ -1,6 +1,5 @@
 // aten::cat and aten::stack, the former also into memory that a plan has for it: floats that lie in it as they do in
 // the tensors are copied by all threads of the caller. What is not so goes LibTorch's way.
-#include <ATen/EmptyTensor.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/cat_ops.h>
 #include <ATen/ops/stack_ops.h>
@@ -15,16 +14,11 @@
 #include "jit/operators/native_support.h"
 #include "jit/operators/native_thunk.h"
 #include "jit/operators/plain_tensor.h"
+#include "jit/operators/strided_copy.h"
 #include "jit/support/parallel_for.h"
 
 namespace hearth::native {
 namespace {
-
-// About as long a number takes to be copied, and a run of them to be begun with.
-constexpr double kNanosecondsOfNumber = 0.3;
-constexpr double kNanosecondsOfRun = 5;
-// Of a run; a longer one is copied in parts.
-constexpr int64_t kMostNumbers = int64_t{1} << 14;
 
 struct Dimension {
   int64_t size, stride;
@@ -83,9 +77,9 @@ class Concatenation {
           MayBePart(part, result, along) ? RunsOf(part, nesting, outer) : std::nullopt;
       if (!part_rows) return false;
       const int64_t size = part.sizes()[along] * inner;
-      for (int64_t begin = 0; begin < size; begin += kMostNumbers) {
-        sources_.push_back(
-            {part.const_data_ptr<float>() + begin, *part_rows, offset + begin, std::min(size - begin, kMostNumbers)});
+      for (int64_t begin = 0; begin < size; begin += kMostCopiedNumbers) {
+        sources_.push_back({part.const_data_ptr<float>() + begin, *part_rows, offset + begin,
+                            std::min(size - begin, kMostCopiedNumbers)});
       }
       offset += size;
     }
@@ -96,9 +90,9 @@ class Concatenation {
     int64_t numbers = 0;
     for (const Source& source : sources_) numbers += source.size;
     const auto count = static_cast<int64_t>(sources_.size());
-    const double of_row =
-        kNanosecondsOfNumber * static_cast<double>(numbers) + kNanosecondsOfRun * static_cast<double>(count);
-    if (numbers > kMostNumbers) {
+    const double of_row = kNanosecondsOfCopiedNumber * static_cast<double>(numbers) +
+                          kNanosecondsOfCopiedRun * static_cast<double>(count);
+    if (numbers > kMostCopiedNumbers) {
       ParallelFor(rows_ * count, of_row / static_cast<double>(count), [&](int64_t begin, int64_t end) {
         for (int64_t i = begin; i < end; ++i)
           CopyRows(sources_[static_cast<size_t>(i % count)], i / count, i / count + 1);
@@ -129,14 +123,7 @@ class Concatenation {
     }
   }
   void CopyRuns(const float* from, int64_t stride, int64_t count, int64_t size, float* to) const {
-    constexpr int64_t kFew = 16;  // for which a call takes longer than the numbers do
-    for (int64_t run = 0; run < count; ++run, from += stride, to += stride_) {
-      if (size > kFew) {
-        std::copy_n(from, size, to);
-      } else {
-        for (int64_t i = 0; i < size; ++i) to[i] = from[i];
-      }
-    }
+    for (int64_t run = 0; run < count; ++run, from += stride, to += stride_) CopyRun(from, size, to);
   }
   // Of the same sizes but along one dimension, and with no memory in common.
   static bool MayBePart(const at::Tensor& part, const at::Tensor& result, size_t along) {
@@ -172,7 +159,7 @@ at::Tensor MemoryFor(const std::vector<IValue>& parts, int64_t dim) {
     sizes[along] += part.sizes()[along];
     if (part.suggest_memory_format() != format) format = at::MemoryFormat::Contiguous;
   }
-  return at::Tensor(at::detail::empty_cpu(sizes, at::kFloat, std::nullopt, std::nullopt, std::nullopt, format));
+  return NewFloats(sizes, format);
 }
 
 // cat.out(Tensor[] tensors, int dim=0, *, Tensor(a!) out) -> Tensor(a!)

@@ -2,6 +2,7 @@
 // view, contiguous, clone, roll and padding with a constant. LibTorch copies with threads of its own, or with none.
 // What is not of plain floats goes LibTorch's way, and so does what needs no copy.
 #include <ATen/EmptyTensor.h>
+#include <ATen/InferSize.h>
 #include <ATen/TensorUtils.h>
 #include <ATen/core/Scalar.h>
 #include <ATen/core/Tensor.h>
@@ -28,42 +29,31 @@ namespace {
 
 using Sizes = at::DimVector;
 
-bool MayCopy(const at::Tensor& tensor) { return IsPlainFloat(tensor) && tensor.numel() > 0 && MayCopyFloats(); }
+bool MayCopy(const at::Tensor& tensor) { return IsPlainFloat(tensor) && tensor.numel() > 0 && KernelsMayStandIn(); }
 
-at::Tensor NewFloats(at::IntArrayRef sizes, at::MemoryFormat format) {
-  return at::Tensor(at::detail::empty_cpu(sizes, at::kFloat, std::nullopt, std::nullopt, std::nullopt, format));
+at::Tensor Copied(const at::Tensor& tensor, at::MemoryFormat format) {
+  at::Tensor copy = NewFloats(tensor.sizes(), format);
+  CopyFloats(tensor, copy);
+  return copy;
 }
 
-// Sizes of so many numbers, of which one may be given as -1; nothing if there are no such ones.
-std::optional<Sizes> SizesOf(const IValue& shape, int64_t numel) {
+Sizes SizesIn(const IValue& list) {
   Sizes sizes;
-  int64_t known = 1;
-  std::optional<size_t> open;
-  for (const IValue& value : Elements(shape)) {
-    const int64_t size = Get<int64_t>(value);
-    if (size < -1 || (size == -1 && open)) return {};
-    if (size == -1) {
-      open = sizes.size();
-    } else if (size == 0 || __builtin_mul_overflow(known, size, &known)) {
-      return {};
-    }
-    sizes.push_back(size);
-  }
-  if (open) sizes[*open] = numel / known;
-  return known * (open ? sizes[*open] : 1) == numel ? std::optional(std::move(sizes)) : std::nullopt;
+  for (const IValue& size : Elements(list)) sizes.push_back(Get<int64_t>(size));
+  return sizes;
 }
 
 // reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)
 void Reshape(NativeArguments in, IValue* out) {
   const at::Tensor& tensor = in[0].toTensor();
-  const auto sizes = MayCopy(tensor) ? SizesOf(in[1], tensor.numel()) : std::nullopt;
-  if (!sizes || at::detail::computeStride(tensor.sizes(), tensor.strides(), *sizes)) {
+  if (!tensor.defined() || tensor.is_contiguous() || !MayCopy(tensor)) {
     EntryOf<at::_ops::reshape>().function(in, out);
     return;
   }
-  at::Tensor copied = NewFloats(tensor.sizes(), at::MemoryFormat::Contiguous);
-  CopyFloats(tensor, copied);
-  *out = copied.view(*sizes);
+  const Sizes sizes = at::infer_size_dv(SizesIn(in[1]), tensor.numel());
+  *out = at::detail::computeStride(tensor.sizes(), tensor.strides(), sizes)
+             ? tensor.view(sizes)
+             : Copied(tensor, at::MemoryFormat::Contiguous).view(sizes);
 }
 
 // Whether a tensor of this rank can be in the format.
@@ -79,9 +69,7 @@ void Contiguous(NativeArguments in, IValue* out) {
     EntryOf<at::_ops::contiguous>().function(in, out);
     return;
   }
-  at::Tensor result = NewFloats(tensor.sizes(), format);
-  CopyFloats(tensor, result);
-  *out = std::move(result);
+  *out = Copied(tensor, format);
 }
 
 // A copy that lies as the tensor does. Not defined where some of its memory is left out or used twice.
@@ -100,8 +88,7 @@ void CloneTensor(NativeArguments in, IValue* out) {
   if (MayCopy(tensor) && format == at::MemoryFormat::Preserve) {
     result = Clone(tensor);
   } else if (MayCopy(tensor) && Suits(format, tensor)) {
-    result = NewFloats(tensor.sizes(), format);
-    CopyFloats(tensor, result);
+    result = Copied(tensor, format);
   }
   if (!result.defined()) {
     EntryOf<at::_ops::clone>().function(in, out);

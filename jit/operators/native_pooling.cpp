@@ -1,6 +1,5 @@
 // Pooling of images that lie channels-last, pixel by pixel, and means and sums of whole images or sequences: what
 // LibTorch walks in strides, or shares between threads of its own.
-#include <ATen/EmptyTensor.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/adaptive_avg_pool2d_ops.h>
 #include <ATen/ops/avg_pool2d_ops.h>
@@ -94,7 +93,7 @@ struct MiddleReduction {
 std::optional<MiddleReduction> MiddleReductionOf(const at::Tensor& tensor, const IValue& dims, bool keeps) {
   constexpr int64_t kMostDimensions = 8;
   const int64_t rank = tensor.dim();
-  if (!IsPlainFloat(tensor) || tensor.numel() == 0 || rank > kMostDimensions || dims.isNone() || !MayCopyFloats())
+  if (!IsPlainFloat(tensor) || tensor.numel() == 0 || rank > kMostDimensions || dims.isNone() || !KernelsMayStandIn())
     return {};
   std::array<bool, kMostDimensions> is_reduced{};
   for (const IValue& each : Elements(dims)) {
@@ -140,8 +139,7 @@ void Reduce(NativeArguments in, IValue* out) {
     EntryOf<Operator>().function(in, out);
     return;
   }
-  at::Tensor result(
-      at::detail::empty_cpu(reduction->sizes, at::kFloat, std::nullopt, std::nullopt, std::nullopt, std::nullopt));
+  at::Tensor result = NewFloats(reduction->sizes, at::MemoryFormat::Contiguous);
   const PixelBatches batches{tensor.const_data_ptr<float>(), reduction->count, reduction->pixels, reduction->channels};
   const float divisor = kIsMean ? static_cast<float>(reduction->pixels) : 1;
   float* const to = result.mutable_data_ptr<float>();

@@ -2,6 +2,7 @@
 // the dispatcher and the kernel.
 #pragma once
 
+#include <ATen/EmptyTensor.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
@@ -10,7 +11,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
+
+#include "jit/kernels/target.h"
 
 namespace hearth::native {
 
@@ -40,6 +44,10 @@ inline bool HasDefaultStrides(const at::Tensor& tensor) {
   return true;
 }
 
+inline at::Tensor NewFloats(c10::IntArrayRef sizes, at::MemoryFormat format) {
+  return at::Tensor(at::detail::empty_cpu(sizes, at::kFloat, std::nullopt, std::nullopt, std::nullopt, format));
+}
+
 // The dimensions of more than one element, as they are nested in memory, the outermost first.
 inline std::vector<size_t> NestingOf(const at::Tensor& tensor) {
   std::vector<size_t> dimensions;
@@ -54,5 +62,9 @@ inline bool NoModeSeesOperators(c10::DispatchKey autocast = c10::DispatchKey::Au
   const c10::impl::LocalDispatchKeySet keys = c10::impl::tls_local_dispatch_key_set();
   return IsWithin(keys.included_, c10::default_included_set) && keys.excluded_.has(autocast);
 }
+
+// Whether a kernel of hearth's own may compute what an operator does: this processor has vectors, and no mode of
+// LibTorch's wants to see operators.
+inline bool KernelsMayStandIn() { return kernels::HasVectors() && NoModeSeesOperators(); }
 
 }  // namespace hearth::native

@@ -6,19 +6,11 @@
 
 #include "jit/kernels/target.h"
 #include "jit/kernels/transposition.h"
-#include "jit/operators/plain_tensor.h"
 #include "jit/support/parallel_for.h"
 
 namespace hearth::native {
 namespace {
 
-// About as long a number takes to be copied, and a run or a number alone to be begun with.
-constexpr double kNanosecondsOfNumber = 0.3;
-constexpr double kNanosecondsOfRun = 5;
-// Of a run of numbers, and of a part of it where it is longer.
-constexpr int64_t kMostNumbers = int64_t{1} << 14;
-// Numbers for which a call takes longer than they do.
-constexpr int64_t kFew = 16;
 // Rows of a transposition that are done in one go.
 constexpr int64_t kRowsOfStrip = 32;
 
@@ -46,7 +38,8 @@ class Copy {
         outer_.erase(beside);
       }
     }
-    pieces_ = rows_.size > 1 ? kernels::DivideUp(rows_.size, kRowsOfStrip) : kernels::DivideUp(numbers_, kMostNumbers);
+    pieces_ =
+        rows_.size > 1 ? kernels::DivideUp(rows_.size, kRowsOfStrip) : kernels::DivideUp(numbers_, kMostCopiedNumbers);
     units_ = pieces_;
     for (const CopiedDimension& each : outer_) units_ *= each.size;
   }
@@ -54,7 +47,7 @@ class Copy {
   int64_t units() const { return units_; }
   double nanoseconds() const {  // of a unit
     const double numbers = static_cast<double>(rows_.size * numbers_) / static_cast<double>(pieces_);
-    return kNanosecondsOfNumber * numbers + kNanosecondsOfRun;
+    return kNanosecondsOfCopiedNumber * numbers + kNanosecondsOfCopiedRun;
   }
 
   void Run(int64_t begin, int64_t end) const {
@@ -105,11 +98,8 @@ class Copy {
                                      numbers_);
     from += begin * stride_;
     to += begin;
-    if (stride_ == 1 && size > kFew) {
-      std::copy_n(from, size, to);
-    } else {
-      for (int64_t i = 0; i < size; ++i) to[i] = from[i * stride_];
-    }
+    if (stride_ == 1) return CopyRun(from, size, to);
+    for (int64_t i = 0; i < size; ++i) to[i] = from[i * stride_];
   }
 
   const float* from_;
@@ -120,8 +110,6 @@ class Copy {
 };
 
 }  // namespace
-
-bool MayCopyFloats() { return NoModeSeesOperators() && kernels::HasVectors(); }
 
 void CopyBlocks(std::span<const CopiedBlock> blocks) {
   std::vector<Copy> copies(blocks.begin(), blocks.end());
@@ -150,7 +138,7 @@ void CopyFloats(const at::Tensor& from, at::Tensor& to) {
 
 void FillFloats(at::Tensor& tensor, float number) {
   float* const numbers = tensor.mutable_data_ptr<float>();
-  ParallelFor(tensor.numel(), kNanosecondsOfNumber / 2,
+  ParallelFor(tensor.numel(), kNanosecondsOfCopiedNumber / 2,
               [=](int64_t begin, int64_t end) { std::fill(numbers + begin, numbers + end, number); });
 }
 

@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 #include <c10/util/SmallVector.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -20,10 +21,23 @@ struct CopiedBlock {
   c10::SmallVector<CopiedDimension, 6> dimensions;
 };
 
-// Whether copies can be made here at all: the processor has vectors, and no mode of LibTorch's wants to see operators.
-bool MayCopyFloats();
+// About as long a number takes to be copied, and a run of them to be begun with.
+inline constexpr double kNanosecondsOfCopiedNumber = 0.3;
+inline constexpr double kNanosecondsOfCopiedRun = 5;
+// Of a run; a longer one is copied in parts.
+inline constexpr int64_t kMostCopiedNumbers = int64_t{1} << 14;
 
-// No two blocks write to one place, and none reads what another one writes.
+// Numbers that lie one after the other.
+inline void CopyRun(const float* from, int64_t size, float* to) {
+  constexpr int64_t kFew = 16;  // for which a call takes longer than they do
+  if (size > kFew) {
+    std::copy_n(from, size, to);
+  } else {
+    for (int64_t i = 0; i < size; ++i) to[i] = from[i];
+  }
+}
+
+// For these KernelsMayStandIn. No two blocks write to one place, and none reads what another one writes.
 void CopyBlocks(std::span<const CopiedBlock> blocks);
 
 // All of `from`, to a plain tensor of the same sizes.
