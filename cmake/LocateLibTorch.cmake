@@ -51,11 +51,17 @@ target_link_libraries(hearth_torch INTERFACE
   ${HEARTH_LIBTORCH_FOLDER}/lib/libtorch_cpu.so ${HEARTH_LIBTORCH_FOLDER}/lib/libc10.so)
 target_link_options(hearth_torch INTERFACE -Wl,--allow-shlib-undefined)
 
-# Headers of CUDA's runtime, which come with the wheel that LibTorch names; empty where there are none.
-find_path(HEARTH_CUDA_HEADERS cuda_runtime_api.h
-  PATHS ${HEARTH_LIBTORCH_FOLDER}/../nvidia/cu13/include /usr/local/cuda/include NO_DEFAULT_PATH)
-if(NOT EXISTS ${HEARTH_LIBTORCH_FOLDER}/include/c10/cuda/impl/cuda_cmake_macros.h OR NOT HEARTH_CUDA_HEADERS)
-  set(HEARTH_CUDA_HEADERS "")
+# Headers of CUDA: beside a LibTorch that has all of its companions, or the toolkit's. They come in several packages, of
+# which a LibTorch for a CPU has but the runtime's, which cannot be compiled alone. Empty where some are missing.
+set(HEARTH_CUDA_HEADERS "")
+if(EXISTS ${HEARTH_LIBTORCH_FOLDER}/include/c10/cuda/impl/cuda_cmake_macros.h)
+  foreach(folder ${HEARTH_LIBTORCH_FOLDER}/../nvidia/cu13/include /usr/local/cuda/include)
+    if(EXISTS ${folder}/cuda_runtime_api.h AND EXISTS ${folder}/crt/host_config.h AND
+       EXISTS ${folder}/nv/target AND EXISTS ${folder}/cublasLt.h)
+      set(HEARTH_CUDA_HEADERS ${folder})
+      break()
+    endif()
+  endforeach()
 endif()
 # Those of cuDNN, likewise.
 find_path(HEARTH_CUDNN_HEADERS cudnn_graph.h

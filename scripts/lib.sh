@@ -274,12 +274,13 @@ add_storage_servers() {
 }
 
 # configure_and_build PRESET [TARGET...]: a folder that is configured already is left to ninja, which configures again
-# when CMake's files change, unless LibTorch has moved.
+# when CMake's files change, unless LibTorch has moved or has been completed since.
 configure_and_build() {
   local preset=$1 folder=$ROOT/build/$1 libtorch
   shift
   libtorch=$(realpath "${HEARTH_LIBTORCH:-$(libtorch_of_environments)}")
-  if ! grep -qsFx "HEARTH_LIBTORCH:PATH=$libtorch" "$folder/CMakeCache.txt" || [[ ! -f $folder/build.ninja ]]; then
+  if ! grep -qsFx "HEARTH_LIBTORCH:PATH=$libtorch" "$folder/CMakeCache.txt" || [[ ! -f $folder/build.ninja ]] ||
+    [[ $libtorch/../.whole -nt $folder/build.ninja ]]; then
     run_step "Configuring build/$preset" cmake -S "$ROOT" --preset "$preset" -DHEARTH_LIBTORCH:PATH="$libtorch"
   fi
   run_step "Building build/$preset" ninja -C "$folder" -k 0 -j "$JOBS" "$@"
