@@ -14,9 +14,11 @@ struct PixelRow {
   int64_t stride;  // in floats
 };
 
-// Of each channel: the sum, divided by `divisor`.
-void SumPixels(const PixelRow& pixels, int64_t channels, float divisor, float* sums);
+// Of each channel: the sum; of a list, divided by `divisor`.
+void SumPixels(const PixelRow& pixels, int64_t channels, float* sums);
 void SumPixels(std::span<const float* const> pixels, int64_t channels, float divisor, float* sums);
+// Of each channel: the sum of the squares.
+void SumSquaresOfPixels(const PixelRow& pixels, int64_t channels, float* squares);
 // Of each channel: the sum, and that of the squares.
 void SumPixelsAndSquares(const PixelRow& pixels, int64_t channels, float* sums, float* squares);
 // Of each channel: the largest number, or NaN if there is one. There is at least one pixel.

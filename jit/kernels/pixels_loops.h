@@ -37,6 +37,21 @@ void SumAll(PixelAt pixel_at, int64_t count, int64_t channels, float divisor, fl
   });
 }
 
+void SumSquares(const PixelRow& pixels, int64_t channels, float* squares) {
+  ForAllChannels(channels, [&]<int64_t kVectors>(int64_t channel, int64_t rest) {
+    Vector all[kVectors];
+    for (Vector& sum : all) sum = Zeros();
+    const float* from = pixels.first + channel;
+    for (int64_t pixel = 0; pixel < pixels.count; ++pixel, from += pixels.stride) {
+      for (int64_t i = 0; i < kVectors; ++i) {
+        const Vector x = LoadFirst(from + i * kLanes, rest - i * kLanes);
+        all[i] = MultiplyAdd(x, x, all[i]);
+      }
+    }
+    for (int64_t i = 0; i < kVectors; ++i) StoreFirst(squares + channel + i * kLanes, rest - i * kLanes, all[i]);
+  });
+}
+
 void SumAndSquare(const PixelRow& pixels, int64_t channels, float* sums, float* squares) {
   ForAllChannels(channels, [&]<int64_t kVectors>(int64_t channel, int64_t rest) {
     Vector all[kVectors], of_squares[kVectors];

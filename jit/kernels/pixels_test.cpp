@@ -55,16 +55,18 @@ class PixelsTest : public ::testing::TestWithParam<int64_t> {
 
 TEST_P(PixelsTest, SumsAreThoseOfEachChannel) {
   std::vector<float> expected = Expected(0, [](float a, float b) { return a + b; });
-  for (int64_t channel = 0; channel < channels_; ++channel) expected[static_cast<size_t>(channel)] /= 3;
   std::vector<float> of_row = Result(), of_list = Result();
-  SumPixels(Row(), channels_, 3, of_row.data());
-  SumPixels(list_, channels_, 3, of_list.data());
+  SumPixels(Row(), channels_, of_row.data());
   EXPECT_EQ(of_row, expected);
+  for (int64_t channel = 0; channel < channels_; ++channel) expected[static_cast<size_t>(channel)] /= 3;
+  SumPixels(list_, channels_, 3, of_list.data());
   EXPECT_EQ(of_list, expected);
 }
 
 TEST_P(PixelsTest, SoAreSumsOfSquares) {
-  std::vector<float> sums = Result(), squares = Result();
+  std::vector<float> sums = Result(), squares = Result(), alone = Result();
+  SumSquaresOfPixels(Row(), channels_, alone.data());
+  EXPECT_EQ(alone, Expected(0, [](float a, float b) { return a + b * b; }));
   SumPixelsAndSquares(Row(), channels_, sums.data(), squares.data());
   EXPECT_EQ(sums, Expected(0, [](float a, float b) { return a + b; }));
   EXPECT_EQ(squares, Expected(0, [](float a, float b) { return a + b * b; }));

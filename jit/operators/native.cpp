@@ -22,7 +22,8 @@ std::span<const NativeEntry> NativeOperators() {
                                               native::EmbeddingNatives(),      native::PoolingNatives(),
                                               native::RecurrenceNatives(),     native::FusedNatives(),
                                               native::GpuConvolutionNatives(), native::GroupNormNatives(),
-                                              native::UpsamplingNatives(),     native::CopyNatives()}) {
+                                              native::UpsamplingNatives(),     native::CopyNatives(),
+                                              native::ReductionNatives()}) {
       entries.insert(entries.end(), part.begin(), part.end());
     }
     return entries;

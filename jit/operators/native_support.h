@@ -106,6 +106,7 @@ std::span<const NativeEntry> EmbeddingNatives();
 std::span<const NativeEntry> GroupNormNatives();
 std::span<const NativeEntry> PoolingNatives();
 std::span<const NativeEntry> RecurrenceNatives();
+std::span<const NativeEntry> ReductionNatives();
 std::span<const NativeEntry> FusedNatives();
 std::span<const NativeEntry> UpsamplingNatives();
 

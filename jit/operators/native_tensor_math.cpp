@@ -35,7 +35,6 @@
 #include <ATen/ops/isnan_ops.h>
 #include <ATen/ops/le_ops.h>
 #include <ATen/ops/leaky_relu_ops.h>
-#include <ATen/ops/linalg_vector_norm_ops.h>
 #include <ATen/ops/log2_ops.h>
 #include <ATen/ops/log_ops.h>
 #include <ATen/ops/logical_and_ops.h>
@@ -266,8 +265,6 @@ constexpr NativeEntry kEntries[] = {
     OP(norm_ScalarOpt_dtype),
     OP(norm_Scalar),
     OP(norm_ScalarOpt_dim_dtype),
-    OP(norm_ScalarOpt_dim),
-    OP(linalg_vector_norm),
     OP(logsumexp),
 };
 

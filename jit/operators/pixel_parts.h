@@ -14,12 +14,21 @@ namespace hearth::native {
 struct PixelBatches {
   const float* first;
   int64_t count, pixels, channels;
+  int64_t batch_stride, pixel_stride;  // in floats
+
+  // One after the other in memory.
+  static PixelBatches Dense(const float* first, int64_t count, int64_t pixels, int64_t channels) {
+    return {first, count, pixels, channels, pixels * channels, channels};
+  }
   // Of a batch, of so many pixels at most each.
   int64_t parts(int64_t most) const { return kernels::DivideUp(pixels, most); }
+  kernels::PixelRow Pixels(int64_t batch, int64_t begin, int64_t end) const {
+    return {first + batch * batch_stride + begin * pixel_stride, end - begin, pixel_stride};
+  }
 };
 
 inline PixelBatches BatchesOf(const ChannelsLastImages& images) {
-  return {images.first, images.count, images.pixels(), images.channels};
+  return PixelBatches::Dense(images.first, images.count, images.pixels(), images.channels);
 }
 
 // Calls `work` with each part of each batch, of `most` pixels at most: its number among all parts, the first one's
@@ -31,8 +40,7 @@ void ForAllParts(const PixelBatches& batches, int64_t most, double nanoseconds, 
   ParallelFor(batches.count * parts, of_part, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t part = i % parts, from = batches.pixels * part / parts, to = batches.pixels * (part + 1) / parts;
-      work(i, kernels::PixelRow{batches.first + (i / parts * batches.pixels + from) * batches.channels, to - from,
-                                batches.channels});
+      work(i, batches.Pixels(i / parts, from, to));
     }
   });
 }

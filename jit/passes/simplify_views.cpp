@@ -104,6 +104,7 @@ class Simplifier {
       if (IsWhatItReads(*node)) return Replace(node, node->input(1));
     }
     if (IsView(*node)) return ViewOfView(node);
+    if (DefinitionOf(node->kind()).scalar != nullptr) return ReadUnexpanded(node);
     Rearranged(node);
   }
 
@@ -227,6 +228,36 @@ class Simplifier {
     for (const KnownSize size : *facts.sizes) sizes.push_back(size.value_or(-1));
     const bool any = std::ranges::find(sizes, 0) != sizes.end();
     return any || std::ranges::count(sizes, -1) > 1 ? std::nullopt : std::optional(sizes);
+  }
+
+  // ---- Operands that are expanded to the sizes that their user would expand them to ----
+
+  void ReadUnexpanded(Node* node) {
+    for (size_t i = 0; i < node->inputs().size(); ++i) {
+      Node* const before = node->input(i)->node();
+      if (!IsExpansion(*before) || !IsExpandedAlike(*node, i, facts_.Of(*before->input(0)))) continue;
+      node->ReplaceInput(i, before->input(0));
+      facts_.Infer(*node);
+      changed_ = true;
+      if (!before->output()->HasUses()) before->Destroy();
+    }
+  }
+
+  static bool IsExpansion(const Node& node) {
+    return node.op() != nullptr && (node.kind() == c10::aten::expand || node.kind() == c10::aten::expand_as);
+  }
+
+  // Whether the user's result is the same if input `i` has not been expanded: another one has all of its sizes already.
+  // A dimension more might have a stride that the order of the result depends on.
+  bool IsExpandedAlike(const Node& user, size_t i, const ValueFacts& from) const {
+    const ValueFacts& to = facts_.Of(*user.output());
+    if (!from.plain || !from.sizes || !to.sizes || from.sizes->size() != to.sizes->size()) return false;
+    const auto fits = [](KnownSize size, KnownSize all) { return size.is_known() && (size == 1 || size == all); };
+    if (!std::ranges::equal(*from.sizes, *to.sizes, fits)) return false;
+    for (size_t other = 0; other < user.inputs().size(); ++other) {
+      if (other != i && HasSizesOf(facts_.Of(*user.input(other)), to)) return true;
+    }
+    return false;
   }
 
   // ---- Dimensions in another order ----
