@@ -32,7 +32,9 @@ def torchvision_model(name, batch):
 def timm_model(name, batch):
     import timm
 
-    return timm.create_model(name, pretrained=False), (image(batch, 3, 224, 224),)
+    model = timm.create_model(name, pretrained=False)
+    side = model.default_cfg["input_size"][-1] if model.default_cfg.get("fixed_input_size") else 224
+    return model, (image(batch, 3, side, side),)
 
 
 def bert(batch, layers, hidden, heads, length):

@@ -62,6 +62,7 @@ struct Changes {
   std::vector<Node*> convolutions;  // of images, that get their weight channels-last
   std::vector<Node*> sequences;     // convolutions of sequences, that become ones of images of one row
   std::vector<Node*> norms;         // group norms of such sequences, that become ones of images of one row
+  std::vector<Node*> copies;        // of channels-last images in the default order, that they stay as they are
   std::vector<Node*> to_arrange;    // those of them that may give another order all the same
   struct Pin {
     Node* user;
@@ -117,7 +118,7 @@ class LayoutPlanner {
   }
 
   void Visit(Node* node) {
-    if (TryConvolution(node) || TrySequences(node) || TryNorm(node)) return;
+    if (TryConvolution(node) || TrySequences(node) || TryNorm(node) || TryCopy(node)) return;
     if (AnyChanged(*node) && !TryFollow(node)) Pin(node);
     if (IsClosure(*node)) return;
     for (const Block* nested : node->blocks()) Walk(*nested);
@@ -192,6 +193,35 @@ class LayoutPlanner {
     changes_.norms.push_back(node);
     changed_[node->output()] = {std::move(given), Origins(*node)};
     return true;
+  }
+
+  // Of images whose channels lie one after the other, which a model makes of pixels' channels and puts into the default
+  // order: whoever reads them goes on in theirs, and if they have to be copied, then channels-last.
+  bool TryCopy(Node* node) {
+    if (node->kind() != c10::aten::contiguous || excluded_.count(node) != 0) return false;
+    const ValueFacts& images = FactsOf(*node->input(0));
+    if (!images.plain || images.rank() != 4u || !images.device || !images.dtype) return false;
+    if (!target_.PrefersChannelsLast(*images.device, *images.dtype) || !HasChannelsInside(images)) return false;
+    // Who writes to a copy would write to these.
+    if (!facts_.Of(*node->output()).order.is_default_exactly() || facts_.memory().MayBeWritten(*node->output()))
+      return false;
+    changes_.copies.push_back(node);
+    std::set<const Node*> origins = Origins(*node);
+    origins.insert(node);
+    ValueFacts given = facts_.Of(*node->output());
+    given.order = StrideOrder::ChannelsLast(images.nested().is_exact());
+    given.suggested_format = kChannelsLast;
+    changed_[node->output()] = {std::move(given), std::move(origins)};
+    return true;
+  }
+
+  // Whether the channels, several, lie within the pixels, several, without a gap.
+  bool HasChannelsInside(const ValueFacts& images) const {
+    const PartOrder nested = images.nested();
+    if (!nested.is_known() || nested.levels().back().dimension != 1 || nested.levels().back().has_gap) return false;
+    const auto has_several = [&](size_t dim) { return facts_.sizes().IsAtLeast((*images.sizes)[dim], 2); };
+    const bool has_all = facts_.sizes().IsAtLeast((*images.sizes)[0], 1);
+    return has_all && has_several(1) && has_several(2) && has_several(3);
   }
 
   // Of one pixel each, for which LibTorch has a shorter way; the format is a matter of strides alone.
@@ -358,7 +388,14 @@ class LayoutChooser {
     for (Node* node : changes.to_arrange) Arrange(node);
     for (Node* node : changes.sequences) MakeRows(node);
     for (Node* node : changes.norms) MakeNormOfRows(node);
-    return !changes.convolutions.empty() || !changes.sequences.empty();
+    for (Node* node : changes.copies) node->ReplaceInput(1, FormatConstant(node));
+    return !changes.convolutions.empty() || !changes.sequences.empty() || !changes.copies.empty();
+  }
+
+  Value* FormatConstant(Node* before) {
+    const InsertionGuard here(&graph_, before);
+    graph_.SetCurrentRange(before->range());
+    return graph_.InsertConstant(static_cast<int64_t>(kChannelsLast));
   }
 
   void MakeRows(Node* node) {
