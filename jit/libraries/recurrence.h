@@ -1,5 +1,5 @@
 // Layers of LSTM and GRU cells whose weights are known: planned with oneDNN for the numbers of steps and sequences that
-// they were prepared for, or, for a few sequences, by hearth's own kernels (recurrent_cells.h), which take any number.
+// they were prepared for, or by hearth's own kernels (recurrent_cells.h), which take any number.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -17,10 +17,10 @@ namespace hearth::libraries {
 namespace {
 
 // Of more sequences, the library's products are as good.
-constexpr int64_t kFewSequences = 8;
-// Of a state's weights, that one thread's cache holds; for more than that, several threads share the work in the
-// library.
-constexpr int64_t kFewWeights = int64_t{1} << 18;
+constexpr int64_t kFewSequences = 64;
+// Of a state's weights, that one thread is soon through with; with more than that, all threads take part in each step in
+// the library.
+constexpr int64_t kFewWeights = int64_t{1} << 20;
 // About as long a multiplication takes.
 constexpr double kNanosecondsOfProduct = 0.025;
 
@@ -49,7 +49,8 @@ void PackBiases(const RecurrenceSettings& settings, int64_t hidden, const at::Te
 bool HasCells() { return kernels::HasVectors(); }
 
 bool SuitsCells(const RecurrenceSettings& settings, int64_t hidden, int64_t sequences) {
-  const bool fits = GatesOf(settings) * hidden * hidden <= kFewWeights || at::get_num_threads() == 1;
+  const bool occupies_threads = settings.directions * sequences >= at::get_num_threads();
+  const bool fits = occupies_threads || GatesOf(settings) * hidden * hidden <= kFewWeights;
   return HasCells() && sequences <= kFewSequences && fits;
 }
 
@@ -113,23 +114,29 @@ at::Tensor RunCells(const RecurrenceSettings& settings, const std::vector<at::Te
     });
     at::Tensor output = at::empty({steps, sequences, n * units}, at::kFloat);
     auto* const to = output.mutable_data_ptr<float>();
-    ParallelFor(n, kNanosecondsOfProduct * static_cast<double>(rows * width * units), [&](int64_t begin, int64_t end) {
+    // Neither directions nor sequences wait for one another.
+    const double of_all = kNanosecondsOfProduct * static_cast<double>(n * rows * width * units);
+    const int64_t parts = std::clamp<int64_t>(kernels::DivideUp(ThreadsFor(of_all), n), 1, sequences);
+    ParallelFor(n * parts, of_all / static_cast<double>(n * parts), [&](int64_t begin, int64_t end) {
       const DenormalsAreZero fast;
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t state = (layer * n + i) * sequences * units;
+      for (int64_t each = begin; each < end; ++each) {
+        const int64_t i = each / parts, part = each % parts;
+        const int64_t first = sequences * part / parts, next = sequences * (part + 1) / parts;
+        const int64_t state = ((layer * n + i) * sequences + first) * units;
+        float* const output_of_part = to + first * n * units + i * units;
         kernels::RunCell(cell_of(i),
                          {.steps = steps,
-                          .sequences = sequences,
-                          .projected = of_inputs + i * rows * width,
+                          .sequences = next - first,
+                          .projected = of_inputs + (i * rows + first) * width,
                           .projected_stride = sequences * width,
                           .state = hidden.const_data_ptr<float>() + state,
                           .memory = memory == nullptr ? nullptr : results.memory.mutable_data_ptr<float>() + state,
-                          .output = to + i * units,
+                          .output = output_of_part,
                           .output_step = sequences * n * units,
                           .output_sequence = n * units,
                           .backwards = i == 1});
-        const float* const last = to + i * units + (i == 1 ? 0 : (steps - 1) * sequences * n * units);
-        for (int64_t row = 0; row < sequences; ++row) {
+        const float* const last = output_of_part + (i == 1 ? 0 : (steps - 1) * sequences * n * units);
+        for (int64_t row = 0; row < next - first; ++row) {
           std::copy_n(last + row * n * units, units, results.hidden.mutable_data_ptr<float>() + state + row * units);
         }
       }
