@@ -18,8 +18,8 @@ namespace {
 
 // Of more sequences, the library's products are as good.
 constexpr int64_t kFewSequences = 64;
-// Of a state's weights, that one thread is soon through with; with more than that, all threads take part in each step in
-// the library.
+// Of a state's weights, that one thread is soon through with; with more than that, all threads take part in each step
+// in the library.
 constexpr int64_t kFewWeights = int64_t{1} << 20;
 // About as long a multiplication takes.
 constexpr double kNanosecondsOfProduct = 0.025;

@@ -1,6 +1,6 @@
 // Recurrent layers by kernels of hearth's own (kernels/recurrence.h), where these are faster than the library's: oneDNN
-// multiplies states as it does large matrices, and calls for all threads anew in each step, which have gone to sleep since
-// the one before. Here a thread goes through all steps of its share of directions and sequences.
+// multiplies states as it does large matrices, and calls for all threads anew in each step, which have gone to sleep
+// since the one before. Here a thread goes through all steps of its share of directions and sequences.
 #pragma once
 
 #include <ATen/core/Tensor.h>

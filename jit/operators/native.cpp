@@ -9,21 +9,17 @@ namespace hearth {
 std::span<const NativeEntry> NativeOperators() {
   static const std::vector<NativeEntry> all = [] {
     std::vector<NativeEntry> entries;
-    for (std::span<const NativeEntry> part : {native::ScalarNatives(),         native::MathNatives(),
-                                              native::ListNatives(),           native::DictNatives(),
-                                              native::StringNatives(),         native::StringPadNatives(),
-                                              native::StringSearchNatives(),   native::ChannelShuffleNatives(),
-                                              native::ValueNatives(),          native::TensorQueryNatives(),
-                                              native::SmallTensorNatives(),    native::TensorMathNatives(),
-                                              native::TensorShapeNatives(),    native::TensorLayerNatives(),
-                                              native::IntoMemoryNatives(),     native::LinearNatives(),
-                                              native::AttentionNatives(),      native::CellNatives(),
-                                              native::ConcatenationNatives(),  native::ConvolutionNatives(),
-                                              native::EmbeddingNatives(),      native::PoolingNatives(),
-                                              native::RecurrenceNatives(),     native::FusedNatives(),
-                                              native::GpuConvolutionNatives(), native::GroupNormNatives(),
-                                              native::UpsamplingNatives(),     native::CopyNatives(),
-                                              native::ReductionNatives()}) {
+    for (std::span<const NativeEntry> part :
+         {native::ScalarNatives(),         native::MathNatives(),           native::ListNatives(),
+          native::DictNatives(),           native::StringNatives(),         native::StringPadNatives(),
+          native::StringSearchNatives(),   native::ChannelShuffleNatives(), native::ValueNatives(),
+          native::TensorQueryNatives(),    native::SmallTensorNatives(),    native::TensorMathNatives(),
+          native::TensorShapeNatives(),    native::TensorLayerNatives(),    native::IntoMemoryNatives(),
+          native::LinearNatives(),         native::AttentionNatives(),      native::CellNatives(),
+          native::ConcatenationNatives(),  native::ConvolutionNatives(),    native::EmbeddingNatives(),
+          native::PoolingNatives(),        native::RecurrenceNatives(),     native::FusedNatives(),
+          native::GpuConvolutionNatives(), native::GroupNormNatives(),      native::UpsamplingNatives(),
+          native::CopyNatives(),           native::ReductionNatives()}) {
       entries.insert(entries.end(), part.begin(), part.end());
     }
     return entries;

@@ -114,8 +114,12 @@ TEST(PoolingTest, MeansAndSumsAlongDimensionsAreLibTorchs) {
 // Of parts of a tensor too, as queries and keys of an attention are, whose dimensions lie apart.
 TEST(PoolingTest, NormsAlongDimensionsAreLibTorchs) {
   const at::Tensor joined = at::randn({2, 100, 3, 4, 20}).permute({2, 0, 3, 4, 1});
-  std::vector<at::Tensor> tensors{joined, joined[1], joined[2].slice(0, 1), joined[0].slice(3, 0, 1),
-                                  at::randn({2, 300, 40}), at::randn({70, 40}).expand({3, 70, 40})};
+  std::vector<at::Tensor> tensors{joined,
+                                  joined[1],
+                                  joined[2].slice(0, 1),
+                                  joined[0].slice(3, 0, 1),
+                                  at::randn({2, 300, 40}),
+                                  at::randn({70, 40}).expand({3, 70, 40})};
   tensors.push_back(at::randn({5, 64, 33}).slice(2, 0, 32));
   tensors.front().select(4, 7).fill_(std::numeric_limits<float>::infinity());
   for (const at::Tensor& tensor : tensors) {
@@ -124,7 +128,8 @@ TEST(PoolingTest, NormsAlongDimensionsAreLibTorchs) {
         const std::string what = c10::str(tensor.sizes(), " strides ", tensor.strides(), " along ", along);
         for (const c10::IValue& order : {c10::IValue(2), c10::IValue(2.0), c10::IValue(1), c10::IValue(3.0)}) {
           ExpectSameImages(CallNative("aten::linalg_vector_norm", {tensor, order, along, keeps, c10::IValue()}),
-                           at::linalg_vector_norm(tensor, order.toScalar(), at::OptionalIntArrayRef(along), keeps), what);
+                           at::linalg_vector_norm(tensor, order.toScalar(), at::OptionalIntArrayRef(along), keeps),
+                           what);
           ExpectSameImages(CallNative("aten::norm.ScalarOpt_dim", {tensor, order, along, keeps}),
                            at::norm(tensor, order.toScalar(), along, keeps), what);
         }
@@ -135,8 +140,9 @@ TEST(PoolingTest, NormsAlongDimensionsAreLibTorchs) {
   }
   const at::Tensor tokens = at::randn({2, 300, 40});
   const std::vector<int64_t> middle{1};
-  ExpectSameImages(CallNative("aten::linalg_vector_norm", {tokens, 2, middle, false, static_cast<int64_t>(at::kDouble)}),
-                   at::linalg_vector_norm(tokens, 2, 1, false, at::kDouble), "as float64");
+  ExpectSameImages(
+      CallNative("aten::linalg_vector_norm", {tokens, 2, middle, false, static_cast<int64_t>(at::kDouble)}),
+      at::linalg_vector_norm(tokens, 2, 1, false, at::kDouble), "as float64");
 }
 
 TEST(PoolingTest, SumsOfStackedImagesAreLibTorchs) {

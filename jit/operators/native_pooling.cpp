@@ -1,5 +1,5 @@
-// Pooling of images that lie channels-last, pixel by pixel, which LibTorch walks in strides or shares between threads of
-// its own.
+// Pooling of images that lie channels-last, pixel by pixel, which LibTorch walks in strides or shares between threads
+// of its own.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/avg_pool2d_ops.h>
 #include <ATen/ops/max_pool2d_ops.h>

@@ -1,6 +1,6 @@
-// Sums, means and norms along dimensions within which, in memory, others lie that are kept: of the pixels of images that
-// lie channels-last, of the tokens of sequences. LibTorch walks these in strides, shares them between threads of its own
-// or leaves them to one.
+// Sums, means and norms along dimensions within which, in memory, others lie that are kept: of the pixels of images
+// that lie channels-last, of the tokens of sequences. LibTorch walks these in strides, shares them between threads of
+// its own or leaves them to one.
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/adaptive_avg_pool2d_ops.h>
 #include <ATen/ops/linalg_vector_norm_ops.h>
@@ -143,8 +143,10 @@ std::optional<MiddleReduction> MiddleReductionOf(const at::Tensor& tensor, const
     sums *= size;
   }
   if (pixels.size == 1 || channels.stride != 1) return {};
-  MiddleReduction found{{tensor.const_data_ptr<float>(), batches.size, pixels.size, channels.size, batches.stride,
-                         pixels.stride}, {}, {}};
+  MiddleReduction found{
+      {tensor.const_data_ptr<float>(), batches.size, pixels.size, channels.size, batches.stride, pixels.stride},
+      {},
+      {}};
   int64_t left = sums;
   for (size_t i = 0; i < static_cast<size_t>(rank); ++i) {
     const int64_t size = tensor.sizes()[i];
@@ -192,8 +194,8 @@ void Mean(NativeArguments in, IValue* out) {
     EntryOf<at::_ops::mean_dim>().function(in, out);
     return;
   }
-  *out = Reduce(Summed::kNumbers, *reduction,
-                [&](std::span<float> sums) { DivideAll(sums, reduction->batches.pixels); });
+  *out =
+      Reduce(Summed::kNumbers, *reduction, [&](std::span<float> sums) { DivideAll(sums, reduction->batches.pixels); });
 }
 
 // Whether a norm's order is 2; None is.
@@ -210,9 +212,8 @@ at::Tensor NormOf(const MiddleReduction& reduction) {
 // linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)
 //   -> Tensor
 void VectorNorm(NativeArguments in, IValue* out) {
-  const auto reduction = IsTwo(in[1]) && in[4].isNone()
-                             ? MiddleReductionOf(in[0].toTensor(), in[2], Get<bool>(in[3]))
-                             : std::nullopt;
+  const auto reduction =
+      IsTwo(in[1]) && in[4].isNone() ? MiddleReductionOf(in[0].toTensor(), in[2], Get<bool>(in[3])) : std::nullopt;
   if (!reduction) {
     EntryOf<at::_ops::linalg_vector_norm>().function(in, out);
     return;
@@ -222,8 +223,7 @@ void VectorNorm(NativeArguments in, IValue* out) {
 
 // norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor
 void Norm(NativeArguments in, IValue* out) {
-  const auto reduction =
-      IsTwo(in[1]) ? MiddleReductionOf(in[0].toTensor(), in[2], Get<bool>(in[3])) : std::nullopt;
+  const auto reduction = IsTwo(in[1]) ? MiddleReductionOf(in[0].toTensor(), in[2], Get<bool>(in[3])) : std::nullopt;
   if (!reduction) {
     EntryOf<at::_ops::norm_ScalarOpt_dim>().function(in, out);
     return;

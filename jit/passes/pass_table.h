@@ -33,6 +33,7 @@
 #include "jit/passes/left_products.h"
 #include "jit/passes/loop_invariant_code_motion.h"
 #include "jit/passes/make_linears.h"
+#include "jit/passes/mix_heads.h"
 #include "jit/passes/move_forks.h"
 #include "jit/passes/number_masks.h"
 #include "jit/passes/observe.h"
@@ -124,6 +125,9 @@ inline constexpr Pass kPasses[] = {
      .help = "linear layers of transposed matrices on a GPU become products from the left"},
     {.name = "loop_invariant_code_motion", .run = MoveLoopInvariantCode, .help = "loop-invariant code motion"},
     {.name = "make_linears", .run = MakeLinears, .help = "products with constant matrices become linear layers"},
+    {.name = "mix_heads",
+     .run = MixHeads,
+     .help = "layers that mix an attention's heads become products with the scores as these lie"},
     {.name = "move_forks", .run = MoveForks, .help = "starts forks early and waits for them late"},
     {.name = "number_masks", .run = NumberMasks, .help = "masks of several layers on a GPU become numbers once"},
     {.name = "observe",

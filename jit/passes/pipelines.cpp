@@ -25,6 +25,9 @@ void OptimizeWeights(Compilation& plan) {
   if (run("recognize_attention")) run("fold_constant_tensors");
   run("make_linears");
   run("dead_plan_code");
+  // The second of an attention's layers is given what the first one's is made of.
+  for (int round = 0; round < kMaxRounds && run("mix_heads"); ++round) {
+  }
   run("plan_recurrences");
   run("group_linears");
   run("join_projections");
