@@ -104,7 +104,7 @@ class Simplifier {
       if (IsWhatItReads(*node)) return Replace(node, node->input(1));
     }
     if (IsView(*node)) return ViewOfView(node);
-    if (DefinitionOf(node->kind()).scalar != nullptr) return ReadUnexpanded(node);
+    if (ExpandsOperands(*node)) return ReadUnexpanded(node);
     Rearranged(node);
   }
 
@@ -231,6 +231,12 @@ class Simplifier {
   }
 
   // ---- Operands that are expanded to the sizes that their user would expand them to ----
+
+  // Of those that a kernel can compute it is known.
+  static bool ExpandsOperands(const Node& node) {
+    const OperatorDefinition& definition = DefinitionOf(node.kind());
+    return definition.kind == OperatorClass::kPointwise && definition.scalar != nullptr;
+  }
 
   void ReadUnexpanded(Node* node) {
     for (size_t i = 0; i < node->inputs().size(); ++i) {
