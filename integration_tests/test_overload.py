@@ -121,12 +121,17 @@ def test_a_request_whose_deadline_the_queue_cannot_meet_is_refused_at_once(serve
 def test_http_says_when_to_come_again(server, stub):
     floods = [Flood(server, stub, "bounded", 200)]
     eventually(lambda: floods[0].ended.count(grpc.StatusCode.OK) >= 3)
-    floods.append(Flood(server, stub, "bounded", 200))
     body = {"inputs": [{"name": "x", "datatype": "FP32", "shape": [1], "data": [0]},
                        {"name": "rounds", "datatype": "INT64", "shape": [1], "data": [A_WHILE]}]}
-    with concurrent.futures.ThreadPoolExecutor(16) as pool:
-        asked = [pool.submit(rest.ask, server, "POST", "/v2/models/bounded/infer", body) for _ in range(16)]
-        refused = [headers for status, headers, _ in (each.result() for each in asked) if status == 503]
+
+    def refusals():
+        floods.append(Flood(server, stub, "bounded", 200))
+        with concurrent.futures.ThreadPoolExecutor(16) as pool:
+            asked = [pool.submit(rest.ask, server, "POST", "/v2/models/bounded/infer", body) for _ in range(16)]
+            return [headers for status, headers, _ in (each.result() for each in asked) if status == 503]
+
+    # On a busy machine a flood may have been answered before anybody asks.
+    refused = next(filter(None, (refusals() for _ in range(10))), [])
     assert refused
     assert all(int(headers["retry-after"]) >= 1 for headers in refused)
     for flood in floods:
