@@ -16,7 +16,7 @@
 namespace hearth {
 namespace {
 
-TEST(PoolingTest, TheMeanOfAllPixelsIsLibTorchs) {
+TEST(ReductionTest, TheMeanOfAllPixelsIsLibTorchs) {
   for (const std::vector<int64_t>& sizes : std::vector<std::vector<int64_t>>{
            {1, 3, 5, 7}, {2, 32, 7, 7}, {2, 100, 14, 14}, {1, 960, 7, 7}, {3, 1, 4, 4}, {1, 8, 1, 1}, {2, 0, 3, 3}}) {
     const at::Tensor written = at::randn(sizes);
@@ -83,7 +83,7 @@ TEST(PoolingTest, WindowsArePooledAsLibTorchDoes) {
       CallNative("aten::avg_pool2d", {images, std::vector<int64_t>{9, 9}, one, none, false, true, c10::IValue()}));
 }
 
-TEST(PoolingTest, MeansAndSumsAlongDimensionsAreLibTorchs) {
+TEST(ReductionTest, MeansAndSumsAlongDimensionsAreLibTorchs) {
   const std::vector<std::vector<int64_t>> dims = {{1}, {2, 3}, {-1, -2}, {2}, {3}, {1, 2}, {0}, {0, 1}, {}, {0, 2, 3}};
   for (const std::vector<int64_t>& sizes : std::vector<std::vector<int64_t>>{
            {1, 100, 14, 14}, {2, 5, 20, 30}, {3, 200, 1, 9}, {1, 1, 4, 4}, {1, 2, 50, 70}}) {
@@ -112,7 +112,7 @@ TEST(PoolingTest, MeansAndSumsAlongDimensionsAreLibTorchs) {
 }
 
 // Of parts of a tensor too, as queries and keys of an attention are, whose dimensions lie apart.
-TEST(PoolingTest, NormsAlongDimensionsAreLibTorchs) {
+TEST(ReductionTest, NormsAlongDimensionsAreLibTorchs) {
   const at::Tensor joined = at::randn({2, 100, 3, 4, 20}).permute({2, 0, 3, 4, 1});
   std::vector<at::Tensor> tensors{joined,
                                   joined[1],
@@ -145,7 +145,7 @@ TEST(PoolingTest, NormsAlongDimensionsAreLibTorchs) {
       at::linalg_vector_norm(tokens, 2, 1, false, at::kDouble), "as float64");
 }
 
-TEST(PoolingTest, SumsOfStackedImagesAreLibTorchs) {
+TEST(ReductionTest, SumsOfStackedImagesAreLibTorchs) {
   for (const at::Tensor& images : ImagesInAllForms({2, 2 * 40, 9, 11})) {
     const at::Tensor stacked = images.slice(1, 0, images.size(1) / 2 * 2).unflatten(1, {2, -1});
     for (const bool keeps : {false, true}) {
