@@ -62,7 +62,7 @@ struct Changes {
   std::vector<Node*> convolutions;  // of images, that get their weight channels-last
   std::vector<Node*> sequences;     // convolutions of sequences, that become ones of images of one row
   std::vector<Node*> norms;         // group norms of such sequences, that become ones of images of one row
-  std::vector<Node*> copies;        // of channels-last images in the default order, that they stay as they are
+  std::vector<Node*> copies;        // into the default order, of images that become or stay channels-last
   std::vector<Node*> to_arrange;    // those of them that may give another order all the same
   struct Pin {
     Node* user;
@@ -209,7 +209,12 @@ class LayoutPlanner {
     std::set<const Node*> origins = Origins(*node);
     origins.insert(node);
     ValueFacts given = facts_.Of(*node->output());
-    given.order = StrideOrder::ChannelsLast(images.nested().is_exact());
+    // Images that are channels-last already stay what they are, also with an odd stride of a single image.
+    const PartOrder nested = images.nested();
+    const bool may_be_odd = std::ranges::any_of(nested.levels(), [&](const PartOrder::Level& level) {
+      return level.has_gap && !facts_.sizes().IsAtLeast((*images.sizes)[level.dimension], 2);
+    });
+    given.order = StrideOrder::ChannelsLast(nested.is_exact() && !may_be_odd);
     given.suggested_format = kChannelsLast;
     changed_[node->output()] = {std::move(given), std::move(origins)};
     return true;
