@@ -7,7 +7,8 @@ Clients that compare every answer, over gRPC and REST; models that are replaced 
 that are cancelled, run out of time, or whose client goes away; shapes that nobody asked for before; requests that fail;
 streams; scrapes. Prints what the process holds, and exits 1 if an answer was wrong or missing, if a request is left behind,
 or if a line fitted to the second half says that resident memory grew by more than 2 %, or descriptors or threads by more
-than 2 (in less than ten minutes: memory by 5 %, threads by 8, since pools have not made all of theirs). A sanitizer's report ends the daemon with a status of its own, and is printed.
+than 2 (in less than ten minutes: memory by 5 %, threads by 8, since pools have not made all of theirs). A sanitizer's
+report ends the daemon with a status of its own, and is printed.
 """
 
 import argparse

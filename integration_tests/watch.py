@@ -48,16 +48,14 @@ class Watch:
     """Looks at a process every `interval` seconds, on a thread of its own, until it is left."""
 
     def __init__(self, pid, interval=1.0):
-        self.samples = []  # (seconds since the begin, what held_by gives)
-        self._names = []  # what thread_names gives, once for each sample
+        self.samples = []  # (seconds since the begin, what held_by gives, what thread_names gives)
         self._begin = time.monotonic()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._look, args=(pid, interval))
 
     def _look(self, pid, interval):
         while not self._stopping.is_set():
-            self.samples.append((time.monotonic() - self._begin, held_by(pid)))
-            self._names.append(thread_names(pid))
+            self.samples.append((time.monotonic() - self._begin, held_by(pid), thread_names(pid)))
             self._stopping.wait(interval)
 
     def __enter__(self):
@@ -68,13 +66,16 @@ class Watch:
         self._stopping.set()
         self._thread.join()
 
+    def _second_half(self):
+        return self.samples[len(self.samples) // 2 :]
+
     def growth(self):
         """{kind: (mean, what a line fitted to the samples grows by)} of the second half."""
-        half = self.samples[len(self.samples) // 2 :]
-        times = np.array([seconds for seconds, _ in half])
+        half = self._second_half()
+        times = np.array([seconds for seconds, *_ in half])
         grown = {}
         for kind in KINDS:
-            values = np.array([held[kind] for _, held in half], float)
+            values = np.array([held[kind] for _, held, _ in half], float)
             slope = np.polyfit(times, values, 1)[0]
             grown[kind] = (values.mean(), slope * (times[-1] - times[0]))
         return grown
@@ -95,6 +96,6 @@ class Watch:
             f"{kind} grew by {grown[kind][1]:.1f} in the second half" for kind in KINDS if grown[kind][1] > most[kind]
         ]
         if grown["threads"][1] > threads:
-            new = self._names[-1] - self._names[len(self._names) // 2]
-            problems.append(f"threads that are new: {dict(new)}")
+            (_, _, first), *_, (_, _, last) = self._second_half()
+            problems.append(f"threads that are new: {dict(last - first)}")
         return problems

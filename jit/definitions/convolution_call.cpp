@@ -52,6 +52,13 @@ std::optional<ConvolutionCall> CallOf(const Node& node, Symbol symbol, size_t sp
 
 }  // namespace
 
+bool ConvolutionCall::IsOfPixels() const {
+  const auto are = [](const std::vector<int64_t>& numbers, int64_t all) {
+    return std::ranges::all_of(numbers, [all](int64_t number) { return number == all; });
+  };
+  return groups == 1 && weight.size(2) == 1 && weight.size(3) == 1 && are(stride, 1) && are(padding, 0);
+}
+
 std::optional<ConvolutionCall> ConvolutionCall::Of(const Node& node) { return CallOf(node, c10::aten::conv2d, 2); }
 
 std::optional<ConvolutionCall> ConvolutionCall::OfSequences(const Node& node) {

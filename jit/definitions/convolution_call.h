@@ -16,6 +16,9 @@ struct ConvolutionCall {
   std::vector<int64_t> padding, stride, dilation;  // two of each
   int64_t groups = 1;
 
+  // Whether each pixel of the result is that of the image in the same place, multiplied with a matrix.
+  bool IsOfPixels() const;
+
   // What aten::conv2d or a convolution of images that is not transposed is told beside its input. Null if the node
   // calls none, if its weight or a setting is no constant, or if LibTorch would not accept them.
   static std::optional<ConvolutionCall> Of(const Node& node);

@@ -8,18 +8,21 @@
 namespace hearth::kernels {
 
 void SumPixels(const PixelRow& pixels, int64_t channels, float* sums) {
-  if (HasAvx512()) return avx512::SumAll(avx512::PixelOfRow{pixels}, pixels.count, channels, 1, sums);
-  avx2::SumAll(avx2::PixelOfRow{pixels}, pixels.count, channels, 1, sums);
+  if (HasAvx512()) return avx512::SumAll<avx512::Itself>(avx512::PixelOfRow{pixels}, pixels.count, channels, 1, sums);
+  avx2::SumAll<avx2::Itself>(avx2::PixelOfRow{pixels}, pixels.count, channels, 1, sums);
 }
 
 void SumPixels(std::span<const float* const> pixels, int64_t channels, float divisor, float* sums) {
   const auto count = static_cast<int64_t>(pixels.size());
-  if (HasAvx512()) return avx512::SumAll(avx512::PixelOfList{pixels.data()}, count, channels, divisor, sums);
-  avx2::SumAll(avx2::PixelOfList{pixels.data()}, count, channels, divisor, sums);
+  if (HasAvx512())
+    return avx512::SumAll<avx512::Itself>(avx512::PixelOfList{pixels.data()}, count, channels, divisor, sums);
+  avx2::SumAll<avx2::Itself>(avx2::PixelOfList{pixels.data()}, count, channels, divisor, sums);
 }
 
 void SumSquaresOfPixels(const PixelRow& pixels, int64_t channels, float* squares) {
-  (HasAvx512() ? avx512::SumSquares : avx2::SumSquares)(pixels, channels, squares);
+  if (HasAvx512())
+    return avx512::SumAll<avx512::ItsSquare>(avx512::PixelOfRow{pixels}, pixels.count, channels, 1, squares);
+  avx2::SumAll<avx2::ItsSquare>(avx2::PixelOfRow{pixels}, pixels.count, channels, 1, squares);
 }
 
 void SumPixelsAndSquares(const PixelRow& pixels, int64_t channels, float* sums, float* squares) {

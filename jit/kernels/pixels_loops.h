@@ -23,32 +23,25 @@ struct PixelOfList {
   const float* operator()(int64_t i) const { return pixels[i]; }
 };
 
-template <typename PixelAt>
+// What a number adds to its channel's sum.
+struct Itself {
+  Vector operator()(Vector sum, Vector x) const { return Add(sum, x); }
+};
+struct ItsSquare {
+  Vector operator()(Vector sum, Vector x) const { return MultiplyAdd(x, x, sum); }
+};
+
+template <typename Added, typename PixelAt>
 void SumAll(PixelAt pixel_at, int64_t count, int64_t channels, float divisor, float* sums) {
   ForAllChannels(channels, [&]<int64_t kVectors>(int64_t channel, int64_t rest) {
     Vector all[kVectors];
     for (Vector& sum : all) sum = Zeros();
     for (int64_t pixel = 0; pixel < count; ++pixel) {
       const float* const from = pixel_at(pixel) + channel;
-      for (int64_t i = 0; i < kVectors; ++i) all[i] = Add(all[i], LoadFirst(from + i * kLanes, rest - i * kLanes));
+      for (int64_t i = 0; i < kVectors; ++i) all[i] = Added()(all[i], LoadFirst(from + i * kLanes, rest - i * kLanes));
     }
     for (int64_t i = 0; i < kVectors; ++i)
       StoreFirst(sums + channel + i * kLanes, rest - i * kLanes, Divide(all[i], Broadcast(divisor)));
-  });
-}
-
-void SumSquares(const PixelRow& pixels, int64_t channels, float* squares) {
-  ForAllChannels(channels, [&]<int64_t kVectors>(int64_t channel, int64_t rest) {
-    Vector all[kVectors];
-    for (Vector& sum : all) sum = Zeros();
-    const float* from = pixels.first + channel;
-    for (int64_t pixel = 0; pixel < pixels.count; ++pixel, from += pixels.stride) {
-      for (int64_t i = 0; i < kVectors; ++i) {
-        const Vector x = LoadFirst(from + i * kLanes, rest - i * kLanes);
-        all[i] = MultiplyAdd(x, x, all[i]);
-      }
-    }
-    for (int64_t i = 0; i < kVectors; ++i) StoreFirst(squares + channel + i * kLanes, rest - i * kLanes, all[i]);
   });
 }
 

@@ -36,15 +36,10 @@ bool AreAll(const std::vector<int64_t>& numbers, int64_t number) {
   return std::ranges::all_of(numbers, [&](int64_t each) { return each == number; });
 }
 
-bool IsOfPixels(const ConvolutionCall& call) {
-  return call.groups == 1 && call.weight.size(2) == 1 && call.weight.size(3) == 1 && AreAll(call.stride, 1) &&
-         AreAll(call.padding, 0);
-}
-
 // Of tiles of the image, as models begin that cut it into patches, with so few channels that cuDNN has no kernel for
 // tensor cores.
 bool IsOfTiles(const ConvolutionCall& call) {
-  return call.groups == 1 && !IsOfPixels(call) && AreAll(call.padding, 0) && AreAll(call.dilation, 1) &&
+  return call.groups == 1 && !call.IsOfPixels() && AreAll(call.padding, 0) && AreAll(call.dilation, 1) &&
          call.stride[0] == call.weight.size(2) && call.stride[1] == call.weight.size(3) && call.weight.size(1) % 8 != 0;
 }
 
@@ -160,7 +155,7 @@ class GpuFuser {
     const ValueFacts& of_input = facts_.Of(*node->input(0));
     if (IsOfTiles(call)) {
       if (!AreTiled(of_input, call) || !facts_.Of(*node->output()).order.is_channels_last()) return false;
-    } else if (!IsOfPixels(call) || (!of_input.order.is_channels_last() && !IsOnePixel(of_input))) {
+    } else if (!call.IsOfPixels() || (!of_input.order.is_channels_last() && !IsOnePixel(of_input))) {
       return false;
     }
     Node* relu = IsOnePixel(of_input) ? OnlyUser(*node) : nullptr;

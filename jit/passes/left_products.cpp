@@ -18,6 +18,7 @@
 #include "jit/graph_edits/inferring_edits.h"
 #include "jit/graph_edits/operate.h"
 #include "jit/ir/closure.h"
+#include "jit/weights/bias_column.h"
 #include "jit/weights/derived_constants.h"
 
 namespace hearth {
@@ -76,12 +77,9 @@ class LeftMultiplier {
     graph_.SetCurrentRange(node->range());
     Value* column = nullptr;
     if (const at::Tensor* bias = ConstantTensor(*node->input(2))) {
-      const std::vector<at::Tensor> made = derived_.Get("bias as a column", {*bias}, [&] {
-        const at::NoGradGuard no_gradients;
-        return std::vector<at::Tensor>{bias->detach().view({-1, 1})};
-      });
-      if (made.empty()) return;
-      column = edits_.Constant(made.front());
+      const std::optional<at::Tensor> made = BiasColumn(*bias, derived_);
+      if (!made) return;
+      column = edits_.Constant(*made);
     }
     // The matrices as they lie: what was transposed right before, or a view.
     Node* before = node->input(0)->node();

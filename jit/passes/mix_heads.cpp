@@ -17,6 +17,7 @@
 #include "jit/graph_edits/inferring_edits.h"
 #include "jit/graph_edits/operate.h"
 #include "jit/ir/closure.h"
+#include "jit/weights/bias_column.h"
 #include "jit/weights/derived_constants.h"
 
 namespace hearth {
@@ -81,11 +82,7 @@ class HeadMixer {
 
   std::optional<Mix> ConvolutionOf(Node* layer) const {
     const std::optional<ConvolutionCall> call = ConvolutionCall::Of(*layer);
-    if (!call || call->groups != 1 || call->weight.size(2) != 1 || call->weight.size(3) != 1) return {};
-    const auto are = [](const std::vector<int64_t>& numbers, int64_t all) {
-      return std::ranges::all_of(numbers, [all](int64_t number) { return number == all; });
-    };
-    if (!are(call->stride, 1) || !are(call->padding, 0) || !ComesOfProduct(*layer->input(0))) return {};
+    if (!call || !call->IsOfPixels() || !ComesOfProduct(*layer->input(0))) return {};
     return Mix{layer->input(0), call->weight, layer->input(2), layer, layer};
   }
 
@@ -118,25 +115,17 @@ class HeadMixer {
                               given->sizes() == at::IntArrayRef{mix.weight.size(0)});
   }
 
-  // Empty where there is no room for it.
-  std::optional<at::Tensor> Derived(const char* what, const at::Tensor& of, at::IntArrayRef sizes) {
-    const std::vector<at::Tensor> made = derived_.Get(what, {of}, [&] {
-      const at::NoGradGuard no_gradients;
-      return std::vector<at::Tensor>{of.detach().contiguous().view(sizes)};
-    });
-    return made.empty() ? std::nullopt : std::optional(made.front());
-  }
-
   void Replace(const Mix& mix) {
     const int64_t heads = mix.weight.size(0);
     const KnownSizes sizes = *facts_.Of(*mix.scores).sizes;
-    const auto weight = Derived("weight of heads", mix.weight, {1, heads, mix.weight.size(1)});
-    if (!weight) return;
-    std::optional<at::Tensor> column;
-    if (const at::Tensor* bias = ConstantTensor(*mix.bias)) {
-      column = Derived("bias as a column", *bias, {heads, 1});
-      if (!column) return;
-    }
+    const std::vector<at::Tensor> weight = derived_.Get("weight of heads", {mix.weight}, [&] {
+      const at::NoGradGuard no_gradients;
+      return std::vector<at::Tensor>{mix.weight.detach().contiguous().view({1, heads, mix.weight.size(1)})};
+    });
+    if (weight.empty()) return;
+    const at::Tensor* bias = ConstantTensor(*mix.bias);
+    const std::optional<at::Tensor> column = bias == nullptr ? std::nullopt : BiasColumn(*bias, derived_);
+    if (bias != nullptr && !column) return;
     const InsertionGuard here(&graph_, mix.first);
     graph_.SetCurrentRange(mix.first->range());
     const auto make = [&](Symbol kind, const char* overload, std::initializer_list<Value*> inputs) {
@@ -144,7 +133,7 @@ class HeadMixer {
     };
     Value* rows =
         make(c10::aten::flatten, "using_ints", {mix.scores, edits_.Constant(int64_t{2}), edits_.Constant(int64_t{3})});
-    Value* mixed = make(c10::aten::matmul, "", {edits_.Constant(*weight), rows});
+    Value* mixed = make(c10::aten::matmul, "", {edits_.Constant(weight.front()), rows});
     if (column) {
       mixed = make(c10::aten::add, "Tensor", {mixed, edits_.Constant(*column), edits_.Constant(int64_t{1})});
     }
