@@ -189,6 +189,7 @@ class Region {
                    .segment = segments_.size,
                    .rows = columns_.size(),
                    .panel = piece.numbers + (used.begin - piece.kernel_rows.begin) * inner_of_row_ * piece.padded,
+                   .panel_stride = piece.padded,
                    .is_first_read = is_first_read,
                    .columns = piece.count,
                    .bias = is_last && of_.bias != nullptr ? of_.bias + channel : nullptr,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <utility>
+#include <vector>
 
 #include "jit/kernels/target.h"
 
@@ -20,10 +21,11 @@ constexpr int64_t kLineBytes = kLineFloats * static_cast<int64_t>(sizeof(float))
 // Of one vector or two.
 struct Tile {
   const float* left;
-  int64_t left_stride;
+  int64_t left_stride, left_step;
   std::span<const int64_t> segments;
   int64_t segment;
   const float* panel;
+  int64_t panel_stride;
   const float* bias;
   float* result;
   int64_t result_stride;
@@ -50,6 +52,16 @@ NextPanel::NextPanel(const float* panel, int64_t floats, int64_t tiles) {
   bytes_of_tile_ = DivideUp(DivideUp(floats * static_cast<int64_t>(sizeof(float)), tiles), kLineBytes) * kLineBytes;
 }
 
+LeftRows::LeftRows(const float* data, int64_t stride, int64_t rows, int64_t inner) : data_(data), stride_(stride) {
+  if (stride % kConflictingStride != 0 || inner < kConflictingStride || rows < kLeastRows) return;
+  thread_local std::vector<float> copies;
+  const int64_t apart = inner + kLineFloats;
+  copies.resize(static_cast<size_t>(rows * apart));
+  for (int64_t i = 0; i < rows; ++i) std::copy_n(data + i * stride, inner, copies.data() + i * apart);
+  data_ = copies.data();
+  stride_ = apart;
+}
+
 const char* NextPanel::Take() {
   const char* const taken = at_;
   if (at_ != nullptr) at_ += bytes_of_tile_;
@@ -61,9 +73,11 @@ void MultiplyPanel(const PanelProduct& product, NextPanel& next) {
   const int64_t inner = std::max<int64_t>(product.segment * static_cast<int64_t>(product.segments.size()), 1);
   Tile tile{.left = product.left,
             .left_stride = product.left_stride,
+            .left_step = product.left_step,
             .segments = product.segments,
             .segment = product.segment,
             .panel = product.panel,
+            .panel_stride = product.panel_stride,
             .bias = product.bias,
             .result = product.result,
             .result_stride = product.result_stride,
@@ -80,8 +94,8 @@ void MultiplyPanel(const PanelProduct& product, NextPanel& next) {
     const int64_t height = product.rows * (i + 1) / tiles - product.rows * i / tiles;
     const auto* const panel = reinterpret_cast<const char*>(product.panel);
     if (i == 0 && product.is_first_read) {
-      tile.fetched = panel + kBytesAhead;
-      tile.fetched_stride = vectors * kLineBytes;
+      tile.fetched_stride = product.panel_stride * static_cast<int64_t>(sizeof(float));
+      tile.fetched = panel + kBytesAhead / (vectors * kLineBytes) * tile.fetched_stride;
     } else if (const char* const fetched = next.Take()) {
       tile.fetched = fetched;
       tile.fetched_stride = DivideUp(next.bytes_of_tile(), inner);

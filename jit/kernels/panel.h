@@ -40,13 +40,15 @@ class NextPanel {
 };
 
 struct PanelProduct {
-  // Number k of segment s of row i: left[segments[s] + i * left_stride + k], for k below `segment`.
+  // Number k of segment s of row i: left[segments[s] + i * left_stride + k * left_step], for k below `segment`.
   const float* left = nullptr;
   int64_t left_stride = 0;
+  int64_t left_step = 1;
   std::span<const int64_t> segments;
   int64_t segment = 0;
   int64_t rows = 0;
   const float* panel = nullptr;  // the numbers that the first one of the first segment is multiplied with
+  int64_t panel_stride = 0;      // from one of them to those of the next; whole vectors can be read from each
   bool is_first_read = false;    // nobody has fetched the panel: its first tile does, ahead of itself
   int64_t columns = 0;           // of the panel
   const float* bias = nullptr;   // of its columns, or null
@@ -59,6 +61,19 @@ struct PanelProduct {
 };
 
 void MultiplyPanel(const PanelProduct& product, NextPanel& next);
+
+// A part of the left-hand side of a product: rows of numbers that lie one after the other. Where they would push each
+// other out of the cache they are copied, a bit apart, into memory of the calling thread, which the next one may use.
+class LeftRows {
+ public:
+  LeftRows(const float* data, int64_t stride, int64_t rows, int64_t inner);
+  const float* data() const { return data_; }
+  int64_t stride() const { return stride_; }
+
+ private:
+  const float* data_;
+  int64_t stride_;
+};
 
 // The most rows of a tile, and the tiles that so many rows are.
 int64_t RowsOfTile();

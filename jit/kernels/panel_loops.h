@@ -29,7 +29,7 @@ void ComputeTile(const Tile& tile) {
   }
   const float* panel = tile.panel;
   const char* fetched = tile.fetched;
-  const int64_t stride = tile.left_stride;
+  const int64_t stride = tile.left_stride, step = tile.left_step, panel_stride = tile.panel_stride;
   for (const int64_t segment : tile.segments) {
     // An address has room for one base and one stride, so that of a row is found from the third part of all.
     const float* bases[kBases];
@@ -48,10 +48,10 @@ void ComputeTile(const Tile& tile) {
         }
         Vector right[kVectors];
 #pragma GCC unroll 16
-        for (int i = 0; i < kVectors; ++i) right[i] = LoadUnaligned(panel + (chain * kVectors + i) * kLanes);
+        for (int i = 0; i < kVectors; ++i) right[i] = LoadUnaligned(panel + chain * panel_stride + i * kLanes);
 #pragma GCC unroll 16
         for (int row = 0; row < kRows; ++row) {
-          const Vector element = Broadcast(bases[row / 3][row % 3 * stride + chain]);
+          const Vector element = Broadcast(bases[row / 3][row % 3 * stride + chain * step]);
 #pragma GCC unroll 16
           for (int i = 0; i < kVectors; ++i) {
             Vector& sum = sums[chain][row][i];
@@ -59,10 +59,10 @@ void ComputeTile(const Tile& tile) {
           }
         }
       }
-      panel += kChains * kVectors * kLanes;
+      panel += kChains * panel_stride;
 #pragma GCC unroll 16
       for (int i = 0; i < kBases; ++i) {
-        bases[i] += kChains;
+        bases[i] += kChains * step;
         asm("" : "+r"(bases[i]));
       }
     }
@@ -76,9 +76,9 @@ void ComputeTile(const Tile& tile) {
           sums[0][row][i] = MultiplyAdd(element, right, sums[0][row][i]);
         }
       }
-      panel += kVectors * kLanes;
+      panel += panel_stride;
 #pragma GCC unroll 16
-      for (int i = 0; i < kBases; ++i) ++bases[i];
+      for (int i = 0; i < kBases; ++i) bases[i] += step;
     }
   }
 #pragma GCC unroll 16

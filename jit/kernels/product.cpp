@@ -1,41 +1,21 @@
 #include "jit/kernels/product.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "jit/kernels/panel.h"
 #include "jit/kernels/target.h"
+#include "jit/kernels/transposition.h"
 
 namespace hearth::kernels {
 namespace {
-
-// A part of the left-hand side: numbers of rows one after the other, a bit apart.
-class Rows {
- public:
-  Rows(const Product& product, const Range& rows, const Range& inner)
-      : data_(product.left + rows.begin * product.left_stride + inner.begin), stride_(product.left_stride) {
-    if (stride_ % kConflictingStride != 0 || inner.size() < kConflictingStride || rows.size() < 4) return;
-    thread_local std::vector<float> copies;
-    const int64_t apart = inner.size() + kLineFloats;
-    copies.resize(static_cast<size_t>(rows.size() * apart));
-    for (int64_t i = 0; i < rows.size(); ++i) std::copy_n(data_ + i * stride_, inner.size(), copies.data() + i * apart);
-    data_ = copies.data();
-    stride_ = apart;
-  }
-  const float* data() const { return data_; }
-  int64_t stride() const { return stride_; }
-
- private:
-  const float* data_;
-  int64_t stride_;
-};
 
 // What a part of the inner size adds to a part of the result; all of it in one go, or the first one and the others
 // after it. What is in the result beforehand is added last in the one case and first in the other.
 void MultiplyBlock(const Product& product, const ProductPart& part, const Range& inner) {
   const int64_t width = PanelColumns(), whole[] = {0};
   const bool is_first = inner.begin == 0, is_last = inner.end == product.inner;
-  const Rows rows(product, {part.row_begin, part.row_end}, inner);
+  const LeftRows rows(product.left + part.row_begin * product.left_stride + inner.begin, product.left_stride,
+                      part.row_end - part.row_begin, inner.size());
   // What a panel has for the inner numbers from `begin` on.
   const auto panel_at = [&](int64_t panel, int64_t begin) {
     const int64_t columns = std::min(product.columns - panel * width, width);
@@ -56,6 +36,7 @@ void MultiplyBlock(const Product& product, const ProductPart& part, const Range&
                    .segment = inner.size(),
                    .rows = part.row_end - part.row_begin,
                    .panel = panel_at(panel, inner.begin),
+                   .panel_stride = DivideUp(std::min(product.columns - column, width), LanesHere()) * LanesHere(),
                    .is_first_read = (panel == part.panel_begin && is_first) || tiles == 1,
                    .columns = std::min(product.columns - column, width),
                    .bias = is_last && product.bias != nullptr ? product.bias + column : nullptr,
@@ -82,12 +63,23 @@ void PackMatrix(const float* matrix, int64_t inner_stride, int64_t column_stride
   const int64_t lanes = LanesHere(), panel = PanelColumns();
   for (int64_t begin = 0; begin < columns; begin += panel) {
     const int64_t width = std::min(columns - begin, panel), padded = DivideUp(width, lanes) * lanes;
-    for (int64_t i = 0; i < inner; ++i) {
-      const float* const from = matrix + i * inner_stride + begin * column_stride;
-      for (int64_t j = 0; j < width; ++j) packed[j] = from[j * column_stride];
-      std::fill(packed + width, packed + padded, 0.0f);
-      packed += padded;
+    const float* const from = matrix + begin * column_stride;
+    if (inner_stride == 1 && column_stride != 1) {
+      CopyTransposed(from, column_stride, packed, padded, inner, width);
+    } else {
+      for (int64_t i = 0; i < inner; ++i) {
+        float* const to = packed + i * padded;
+        if (column_stride == 1) {
+          std::copy_n(from + i * inner_stride, width, to);
+        } else {
+          for (int64_t j = 0; j < width; ++j) to[j] = from[i * inner_stride + j * column_stride];
+        }
+      }
     }
+    if (width < padded) {
+      for (int64_t i = 0; i < inner; ++i) std::fill(packed + i * padded + width, packed + (i + 1) * padded, 0.0f);
+    }
+    packed += inner * padded;
   }
 }
 

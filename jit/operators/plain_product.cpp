@@ -8,6 +8,8 @@
 #include <limits>
 #include <optional>
 
+#include "jit/kernels/strided_product.h"
+#include "jit/kernels/target.h"
 #include "jit/operators/plain_tensor.h"
 #include "jit/support/denormals.h"
 #include "jit/support/operator_threads.h"
@@ -21,10 +23,10 @@ extern "C" void sgemm_(const char* transa, const char* transb, const int* m, con
 namespace hearth::native {
 namespace {
 
-// Rows that were columns: of a model that keeps its weights the other way round.
-// About as long a multiplication takes.
+// About as long a multiplication takes BLAS.
 constexpr double kNanosecondsOfProduct = 0.02;
 
+// Rows that were columns: of a model that keeps its weights the other way round.
 bool IsTransposed(const at::Tensor& weight) {
   const c10::IntArrayRef sizes = weight.sizes(), strides = weight.strides();
   return sizes.size() == 2 && strides[0] == 1 && strides[1] == sizes[0] && sizes[0] > 1 && sizes[1] > 1;
@@ -85,6 +87,69 @@ int64_t OffsetOf(const at::Tensor& tensor, int64_t number) {
   return offset;
 }
 
+// `memory` has the sizes and strides of the result.
+void MultiplyByKernel(const at::Tensor& left, const at::Tensor& right, const at::Tensor& memory) {
+  const auto rank = static_cast<size_t>(left.dim());
+  const kernels::StridedProduct any = {
+      .rows = left.sizes()[rank - 2],
+      .inner = left.sizes()[rank - 1],
+      .columns = right.sizes()[rank - 1],
+      .left = {left.const_data_ptr<float>(), left.strides()[rank - 2], left.strides()[rank - 1]},
+      .right = {right.const_data_ptr<float>(), right.strides()[rank - 2], right.strides()[rank - 1]},
+      .result = memory.mutable_data_ptr<float>(),
+      .result_stride = right.sizes()[rank - 1]};
+  const int64_t size = any.rows * any.columns, batch = size == 0 ? 0 : memory.numel() / size;
+  const kernels::StridedProductParts alone(any, batch, 1);
+  const int threads = ThreadsFor(alone.nanoseconds() * static_cast<double>(alone.count()));
+  const kernels::StridedProductParts parts = threads == 1 ? alone : kernels::StridedProductParts(any, batch, threads);
+  ParallelFor(parts.count(), parts.nanoseconds(), [&](int64_t begin, int64_t end) {
+    const DenormalsAreZero fast;
+    for (int64_t i = begin; i < end; ++i) {
+      const int64_t number = parts.ProductOf(i);
+      kernels::StridedProduct one = any;
+      one.left.data += OffsetOf(left, number);
+      one.right.data += OffsetOf(right, number);
+      one.result += number * size;
+      kernels::Multiply(one, parts[i]);
+    }
+  });
+}
+
+// False where BLAS cannot take the operands as they lie.
+bool MultiplyByBlas(const at::Tensor& left, const at::Tensor& right, const at::Tensor& memory) {
+  const std::optional<Layout> of_left = LayoutOf(left), of_right = LayoutOf(right);
+  if (!of_left || !of_right) return false;
+  const int64_t rows = left.sizes()[left.sizes().size() - 2], inner = left.sizes().back(),
+                columns = right.sizes().back();
+  const float one = 1, zero = 0;
+  const int m = static_cast<int>(columns), n = static_cast<int>(rows), k = static_cast<int>(inner);
+  const float* const from_left = left.const_data_ptr<float>();
+  const float* const from_right = right.const_data_ptr<float>();
+  float* to = memory.mutable_data_ptr<float>();
+  const int64_t count = memory.numel() / (rows * columns), work = rows * inner * columns;
+  const auto multiply = [&](int64_t begin, int64_t end) {
+    const DenormalsAreZero fast;
+    for (int64_t i = begin; i < end; ++i) {
+      sgemm_(of_right->transposed ? "T" : "N", of_left->transposed ? "T" : "N", &m, &n, &k, &one,
+             from_right + OffsetOf(right, i), &of_right->leading, from_left + OffsetOf(left, i), &of_left->leading,
+             &zero, to + i * rows * columns, &m);
+    }
+  };
+  // Threads share the matrices, or, where there are fewer of these than threads, each of them.
+  const double nanoseconds = kNanosecondsOfProduct * static_cast<double>(work);
+  const int threads = ThreadsFor(nanoseconds * static_cast<double>(count));
+  if (threads > 1 && count >= threads) {
+    ParallelFor(count, nanoseconds, [&](int64_t begin, int64_t end) {
+      const OneBlasThread alone;
+      multiply(begin, end);
+    });
+  } else {
+    const OneBlasThread alone(IsDoneAlone(rows, inner, columns));
+    multiply(0, count);
+  }
+  return true;
+}
+
 }  // namespace
 
 bool IsPlainProduct(const c10::IValue& input, const c10::IValue& weight, const c10::IValue& bias) {
@@ -140,35 +205,13 @@ bool MultiplyInto(const c10::IValue& a, const c10::IValue& b, const at::Tensor& 
   if (right.sizes()[rank - 2] != inner || memory.sizes()[rank - 2] != rows || memory.sizes()[rank - 1] != columns) {
     return false;
   }
-  const std::optional<Layout> of_left = LayoutOf(left), of_right = LayoutOf(right);
-  if (!of_left || !of_right || !NoModeSeesOperators()) return false;
-  const float one = 1, zero = 0;
-  const int m = static_cast<int>(columns), n = static_cast<int>(rows), k = static_cast<int>(inner);
-  const float* const from_left = left.const_data_ptr<float>();
-  const float* const from_right = right.const_data_ptr<float>();
-  float* to = memory.mutable_data_ptr<float>();
-  const int64_t count = memory.numel() / (rows * columns), work = rows * inner * columns;
-  const auto multiply = [&](int64_t begin, int64_t end) {
-    const DenormalsAreZero fast;
-    for (int64_t i = begin; i < end; ++i) {
-      sgemm_(of_right->transposed ? "T" : "N", of_left->transposed ? "T" : "N", &m, &n, &k, &one,
-             from_right + OffsetOf(right, i), &of_right->leading, from_left + OffsetOf(left, i), &of_left->leading,
-             &zero, to + i * rows * columns, &m);
-    }
-  };
-  // Threads share the matrices, or, where there are fewer of these than threads, each of them.
-  const double nanoseconds = kNanosecondsOfProduct * static_cast<double>(work);
-  const int threads = ThreadsFor(nanoseconds * static_cast<double>(count));
-  if (threads > 1 && count >= threads) {
-    ParallelFor(count, nanoseconds, [&](int64_t begin, int64_t end) {
-      const OneBlasThread alone;
-      multiply(begin, end);
-    });
-  } else {
-    const OneBlasThread alone(IsDoneAlone(rows, inner, columns));
-    multiply(0, count);
+  if (!NoModeSeesOperators()) return false;
+  // A single row or column is no work for the kernel, whose tiles are larger.
+  if (kernels::HasVectors() && rows > 1 && columns > 1) {
+    MultiplyByKernel(left, right, memory);
+    return true;
   }
-  return true;
+  return MultiplyByBlas(left, right, memory);
 }
 
 }  // namespace hearth::native

@@ -1,4 +1,5 @@
-// Products of plain float tensors right through the BLAS that LibTorch brings.
+// Products of plain float tensors right through the BLAS that LibTorch brings, or by a kernel of hearth's own
+// (kernels/strided_product.h).
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -32,8 +33,8 @@ at::Tensor PlainProduct(const at::Tensor& x, const at::Tensor& w, const c10::IVa
 at::Tensor ProductMemory(const at::Tensor& x, const at::Tensor& w, const at::Tensor* memory);
 
 // matmul of matrices, or of batches of as many, that may be transposed or parts of others, into `memory`. Does nothing
-// and returns false where these are not plain float tensors that BLAS can take as they lie, or the memory is not that
-// of a result. Denormal numbers are read as zero.
+// and returns false where these are not plain float tensors, BLAS is to multiply them and cannot take them as they lie,
+// or the memory is not that of a result. Denormal numbers are read as zero.
 bool MultiplyInto(const c10::IValue& a, const c10::IValue& b, const at::Tensor& memory);
 
 }  // namespace hearth::native
