@@ -34,6 +34,11 @@ void LargestOfPixels(std::span<const float* const> pixels, int64_t channels, flo
   (HasAvx512() ? avx512::Largest : avx2::Largest)(pixels.data(), count, channels, largest);
 }
 
+void BlendPixels(std::span<const float* const> pixels, const float* weights, int64_t channels, float* blended) {
+  const auto count = static_cast<int64_t>(pixels.size());
+  (HasAvx512() ? avx512::Blend : avx2::Blend)(pixels.data(), weights, count, channels, blended);
+}
+
 void ScalePixels(const PixelRow& pixels, int64_t channels, const float* factors, const float* offsets, float* to) {
   (HasAvx512() ? avx512::ScaleAll : avx2::ScaleAll)(pixels, channels, factors, offsets, to);
 }

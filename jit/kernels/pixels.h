@@ -1,5 +1,5 @@
-// Sums and maxima of the pixels of images whose channels lie one after the other in memory, channel by channel. Only
-// where HasVectors().
+// Sums, blends and maxima of the pixels of images whose channels lie one after the other in memory, channel by channel.
+// Only where HasVectors().
 #pragma once
 
 #include <cstdint>
@@ -23,6 +23,8 @@ void SumSquaresOfPixels(const PixelRow& pixels, int64_t channels, float* squares
 void SumPixelsAndSquares(const PixelRow& pixels, int64_t channels, float* sums, float* squares);
 // Of each channel: the largest number, or NaN if there is one. There is at least one pixel.
 void LargestOfPixels(std::span<const float* const> pixels, int64_t channels, float* largest);
+// Of each channel: the sum of the numbers, each times its pixel's weight. There is at least one pixel.
+void BlendPixels(std::span<const float* const> pixels, const float* weights, int64_t channels, float* blended);
 // Each number times its channel's factor, plus its channel's offset. `to`: pixels as far apart as `pixels` are.
 void ScalePixels(const PixelRow& pixels, int64_t channels, const float* factors, const float* offsets, float* to);
 

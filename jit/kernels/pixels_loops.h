@@ -78,6 +78,20 @@ void Largest(const float* const* pixels, int64_t count, int64_t channels, float*
   });
 }
 
+void Blend(const float* const* pixels, const float* weights, int64_t count, int64_t channels, float* blended) {
+  ForAllChannels(channels, [&]<int64_t kVectors>(int64_t channel, int64_t rest) {
+    Vector all[kVectors];
+    for (int64_t i = 0; i < kVectors; ++i)
+      all[i] = Multiply(LoadFirst(pixels[0] + channel + i * kLanes, rest - i * kLanes), Broadcast(weights[0]));
+    for (int64_t pixel = 1; pixel < count; ++pixel) {
+      const Vector weight = Broadcast(weights[pixel]);
+      for (int64_t i = 0; i < kVectors; ++i)
+        all[i] = MultiplyAdd(LoadFirst(pixels[pixel] + channel + i * kLanes, rest - i * kLanes), weight, all[i]);
+    }
+    for (int64_t i = 0; i < kVectors; ++i) StoreFirst(blended + channel + i * kLanes, rest - i * kLanes, all[i]);
+  });
+}
+
 void ScaleAll(const PixelRow& pixels, int64_t channels, const float* factors, const float* offsets, float* to) {
   ForAllChannels(channels, [&]<int64_t kVectors>(int64_t channel, int64_t rest) {
     Vector factor[kVectors], offset[kVectors];

@@ -87,6 +87,17 @@ TEST_P(PixelsTest, TheLargestNumberOfAChannelOrItsNaN) {
   }
 }
 
+TEST_P(PixelsTest, PixelsAreBlendedByTheirWeights) {
+  std::vector<float> weights, blended = Result(), expected = Result();
+  for (int64_t pixel = 0; pixel < kPixels; ++pixel) weights.push_back(static_cast<float>(pixel % 3 - 1));
+  for (int64_t channel = 0; channel < channels_; ++channel) {
+    float& sum = expected[static_cast<size_t>(channel)] = 0;
+    for (size_t pixel = 0; pixel < list_.size(); ++pixel) sum += list_[pixel][channel] * weights[pixel];
+  }
+  BlendPixels(list_, weights.data(), channels_, blended.data());
+  EXPECT_EQ(blended, expected);
+}
+
 TEST_P(PixelsTest, EachNumberIsScaledByItsChannels) {
   std::vector<float> factors = Result(), offsets = Result();
   for (int64_t channel = 0; channel < channels_; ++channel) {

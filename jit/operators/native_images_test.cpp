@@ -182,19 +182,61 @@ TEST(GroupNormTest, ImagesAreNormalizedAsLibTorchDoes) {
   EXPECT_ANY_THROW(CallNative("aten::group_norm", {images, 2, at::ones({5}), c10::IValue(), 1e-5, true}));
 }
 
-TEST(UpsamplingTest, PixelsAreRepeatedAsLibTorchDoes) {
+TEST(UpsamplingTest, ImagesOfAnotherSizeAreLibTorchs) {
   for (const std::vector<int64_t>& sizes :
-       std::vector<std::vector<int64_t>>{{1, 3, 5, 7}, {2, 70, 14, 9}, {1, 1, 4, 4}}) {
+       std::vector<std::vector<int64_t>>{{1, 3, 5, 7}, {2, 70, 14, 9}, {1, 1, 4, 4}, {1, 5, 1, 6}}) {
     for (const at::Tensor& images : ImagesInAllForms(sizes)) {
-      const std::string what = c10::str(images.sizes(), " strides ", images.strides());
       for (const auto& [down, across] :
-           std::vector<std::pair<double, double>>{{2, 2}, {1, 4}, {3, 2}, {1.5, 2}, {0.5, 0.5}}) {
+           std::vector<std::pair<double, double>>{{2, 2}, {1, 4}, {3, 2}, {1.5, 2}, {1, 1}, {2.7, 1.3}}) {
+        const std::string what = c10::str(images.sizes(), " strides ", images.strides(), " by ", down, ", ", across);
         const std::vector<double> factors{down, across};
-        ExpectSameImages(CallNative("aten::upsample_nearest2d.vec", {images, c10::IValue(), factors}),
-                         at::upsample_nearest2d(images, at::OptionalIntArrayRef(), factors), what);
-        const std::vector<int64_t> to{static_cast<int64_t>(down * 10), images.size(3) * 2};
-        ExpectSameImages(CallNative("aten::upsample_nearest2d.vec", {images, to, c10::IValue()}),
-                         at::upsample_nearest2d(images, to, std::optional<at::ArrayRef<double>>()), what);
+        const std::vector<int64_t> to{static_cast<int64_t>(down * 10), images.size(3) * 2 - 1};
+        const at::OptionalIntArrayRef none;
+        const std::optional<at::ArrayRef<double>> no_factors;
+        const c10::IValue nothing;
+        ExpectSameImages(CallNative("aten::upsample_nearest2d.vec", {images, nothing, factors}),
+                         at::upsample_nearest2d(images, none, factors), what);
+        ExpectSameImages(CallNative("aten::upsample_nearest2d.vec", {images, to, nothing}),
+                         at::upsample_nearest2d(images, to, no_factors), what);
+        ExpectSameImages(CallNative("aten::_upsample_nearest_exact2d.vec", {images, nothing, factors}),
+                         at::_upsample_nearest_exact2d(images, none, factors), what);
+        ExpectSameImages(CallNative("aten::_upsample_nearest_exact2d.vec", {images, to, nothing}),
+                         at::_upsample_nearest_exact2d(images, to, no_factors), what);
+        for (const bool align_corners : {false, true}) {
+          ExpectSameImages(CallNative("aten::upsample_bilinear2d.vec", {images, nothing, align_corners, factors}),
+                           at::upsample_bilinear2d(images, none, align_corners, factors), what);
+          ExpectSameImages(CallNative("aten::upsample_bilinear2d.vec", {images, to, align_corners, nothing}),
+                           at::upsample_bilinear2d(images, to, align_corners, no_factors), what);
+          ExpectSameImages(CallNative("aten::upsample_bicubic2d.vec", {images, nothing, align_corners, factors}),
+                           at::upsample_bicubic2d(images, none, align_corners, factors), what);
+          ExpectSameImages(CallNative("aten::upsample_bicubic2d.vec", {images, to, align_corners, nothing}),
+                           at::upsample_bicubic2d(images, to, align_corners, no_factors), what);
+        }
+      }
+    }
+  }
+  const at::Tensor images = at::randn({1, 3, 4, 4});
+  const std::vector<int64_t> negative{-1, 4}, one{4};
+  const std::vector<double> none_left{0.1, 1};
+  for (const auto& [to, factors] : std::vector<std::pair<c10::IValue, c10::IValue>>{
+           {negative, {}}, {one, {}}, {{}, none_left}, {{}, {}}, {std::vector<int64_t>{4, 4}, none_left}})
+    EXPECT_ANY_THROW(CallNative("aten::upsample_bilinear2d.vec", {images, to, false, factors}));
+}
+
+// Which pixel is the nearest one depends on how quotients are rounded.
+TEST(UpsamplingTest, TheNearestPixelIsLibTorchsForAllSizes) {
+  for (int64_t input = 1; input <= 40; ++input) {
+    const at::Tensor images = at::arange(2 * input, at::kFloat).reshape({1, 2, 1, input});
+    for (const at::Tensor& lying : {images, images.contiguous(at::MemoryFormat::ChannelsLast)}) {
+      for (int64_t output = 1; output <= 100; output += output < 50 ? 1 : 7) {
+        const std::vector<int64_t> to{1, output};
+        const std::optional<at::ArrayRef<double>> no_factors;
+        EXPECT_TRUE(at::equal(CallNative("aten::upsample_nearest2d.vec", {lying, to, c10::IValue()}),
+                              at::upsample_nearest2d(lying, to, no_factors)))
+            << input << " to " << output;
+        EXPECT_TRUE(at::equal(CallNative("aten::_upsample_nearest_exact2d.vec", {lying, to, c10::IValue()}),
+                              at::_upsample_nearest_exact2d(lying, to, no_factors)))
+            << input << " to " << output;
       }
     }
   }

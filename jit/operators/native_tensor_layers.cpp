@@ -73,7 +73,6 @@ constexpr NativeEntry kEntries[] = {
     OP(softmax_int),
     OP(log_softmax_int),
     OP(upsample_nearest2d),
-    OP(upsample_bilinear2d_vec),
     OP(upsample_bilinear2d),
     OP(pixel_shuffle),
     OP(grid_sampler),
