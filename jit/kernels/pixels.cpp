@@ -29,9 +29,24 @@ void SumPixelsAndSquares(const PixelRow& pixels, int64_t channels, float* sums, 
   (HasAvx512() ? avx512::SumAndSquare : avx2::SumAndSquare)(pixels, channels, sums, squares);
 }
 
+void LargestOfPixels(const PixelRow& pixels, int64_t channels, float* largest) {
+  if (HasAvx512()) return avx512::Largest(avx512::PixelOfRow{pixels}, pixels.count, channels, largest);
+  avx2::Largest(avx2::PixelOfRow{pixels}, pixels.count, channels, largest);
+}
+
 void LargestOfPixels(std::span<const float* const> pixels, int64_t channels, float* largest) {
   const auto count = static_cast<int64_t>(pixels.size());
-  (HasAvx512() ? avx512::Largest : avx2::Largest)(pixels.data(), count, channels, largest);
+  if (HasAvx512()) return avx512::Largest(avx512::PixelOfList{pixels.data()}, count, channels, largest);
+  avx2::Largest(avx2::PixelOfList{pixels.data()}, count, channels, largest);
+}
+
+void SumExponentials(const PixelRow& pixels, int64_t channels, const float* base, float* sums) {
+  (HasAvx512() ? avx512::SumExponentials : avx2::SumExponentials)(pixels, channels, base, sums);
+}
+
+void ScaleExponentials(const PixelRow& pixels, int64_t channels, const float* base, const float* factors, float* to,
+                       int64_t to_stride) {
+  (HasAvx512() ? avx512::ScaleExponentials : avx2::ScaleExponentials)(pixels, channels, base, factors, to, to_stride);
 }
 
 void BlendPixels(std::span<const float* const> pixels, const float* weights, int64_t channels, float* blended) {

@@ -64,13 +64,15 @@ void SumAndSquare(const PixelRow& pixels, int64_t channels, float* sums, float* 
   });
 }
 
-void Largest(const float* const* pixels, int64_t count, int64_t channels, float* largest) {
+template <typename PixelAt>
+void Largest(PixelAt pixel_at, int64_t count, int64_t channels, float* largest) {
   ForAllChannels(channels, [&]<int64_t kVectors>(int64_t channel, int64_t rest) {
     Vector all[kVectors];
-    for (int64_t i = 0; i < kVectors; ++i) all[i] = LoadFirst(pixels[0] + channel + i * kLanes, rest - i * kLanes);
+    for (int64_t i = 0; i < kVectors; ++i) all[i] = LoadFirst(pixel_at(0) + channel + i * kLanes, rest - i * kLanes);
     for (int64_t pixel = 1; pixel < count; ++pixel) {
+      const float* const from = pixel_at(pixel) + channel;
       for (int64_t i = 0; i < kVectors; ++i) {
-        const Vector x = LoadFirst(pixels[pixel] + channel + i * kLanes, rest - i * kLanes);
+        const Vector x = LoadFirst(from + i * kLanes, rest - i * kLanes);
         all[i] = WhereEqual(all[i], all[i], Max(all[i], x), all[i]);  // a NaN stays
       }
     }
@@ -89,6 +91,41 @@ void Blend(const float* const* pixels, const float* weights, int64_t count, int6
         all[i] = MultiplyAdd(LoadFirst(pixels[pixel] + channel + i * kLanes, rest - i * kLanes), weight, all[i]);
     }
     for (int64_t i = 0; i < kVectors; ++i) StoreFirst(blended + channel + i * kLanes, rest - i * kLanes, all[i]);
+  });
+}
+
+void SumExponentials(const PixelRow& pixels, int64_t channels, const float* base, float* sums) {
+  ForAllChannels(channels, [&]<int64_t kVectors>(int64_t channel, int64_t rest) {
+    Vector all[kVectors], of_channel[kVectors];
+    for (int64_t i = 0; i < kVectors; ++i) {
+      all[i] = Zeros();
+      of_channel[i] = LoadFirst(base + channel + i * kLanes, rest - i * kLanes);
+    }
+    const float* from = pixels.first + channel;
+    for (int64_t pixel = 0; pixel < pixels.count; ++pixel, from += pixels.stride) {
+      for (int64_t i = 0; i < kVectors; ++i)
+        all[i] = Add(all[i], Exp(Subtract(LoadFirst(from + i * kLanes, rest - i * kLanes), of_channel[i])));
+    }
+    for (int64_t i = 0; i < kVectors; ++i) StoreFirst(sums + channel + i * kLanes, rest - i * kLanes, all[i]);
+  });
+}
+
+void ScaleExponentials(const PixelRow& pixels, int64_t channels, const float* base, const float* factors, float* to,
+                       int64_t to_stride) {
+  ForAllChannels(channels, [&]<int64_t kVectors>(int64_t channel, int64_t rest) {
+    Vector factor[kVectors], of_channel[kVectors];
+    for (int64_t i = 0; i < kVectors; ++i) {
+      factor[i] = LoadFirst(factors + channel + i * kLanes, rest - i * kLanes);
+      of_channel[i] = LoadFirst(base + channel + i * kLanes, rest - i * kLanes);
+    }
+    const float* from = pixels.first + channel;
+    for (int64_t pixel = 0; pixel < pixels.count; ++pixel, from += pixels.stride) {
+      for (int64_t i = 0; i < kVectors; ++i) {
+        const Vector x = LoadFirst(from + i * kLanes, rest - i * kLanes);
+        StoreFirst(to + pixel * to_stride + channel + i * kLanes, rest - i * kLanes,
+                   Multiply(Exp(Subtract(x, of_channel[i])), factor[i]));
+      }
+    }
   });
 }
 

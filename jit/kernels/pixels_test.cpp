@@ -98,6 +98,32 @@ TEST_P(PixelsTest, PixelsAreBlendedByTheirWeights) {
   EXPECT_EQ(blended, expected);
 }
 
+TEST_P(PixelsTest, ExponentialsAreSummedAndScaled) {
+  std::vector<float> base = Result(), factors = Result(), sums = Result();
+  LargestOfPixels(Row(), channels_, base.data());
+  EXPECT_EQ(base, Expected(-100, [](float a, float b) { return std::max(a, b); }));
+  for (int64_t channel = 0; channel < channels_; ++channel)
+    factors[static_cast<size_t>(channel)] = static_cast<float>(channel % 5 + 1);
+  SumExponentials(Row(), channels_, base.data(), sums.data());
+  const int64_t to_stride = channels_ + 1;
+  std::vector<float> scaled(static_cast<size_t>(kPixels * to_stride), kUntouched);
+  ScaleExponentials(Row(), channels_, base.data(), factors.data(), scaled.data(), to_stride);
+  for (int64_t channel = 0; channel < channels_; ++channel) {
+    const auto at = static_cast<size_t>(channel);
+    double sum = 0;
+    for (int64_t pixel = 0; pixel < kPixels; ++pixel) {
+      const double expected = std::exp(double(At(pixel, channel)) - base[at]);
+      sum += expected;
+      EXPECT_NEAR(scaled[static_cast<size_t>(pixel * to_stride + channel)], expected * factors[at],
+                  1e-6 * factors[at] * expected);
+    }
+    EXPECT_NEAR(sums[at], sum, 1e-6 * sum);
+  }
+  for (int64_t pixel = 0; pixel < kPixels; ++pixel)
+    EXPECT_EQ(scaled[static_cast<size_t>(pixel * to_stride + channels_)], kUntouched);
+  EXPECT_EQ(sums[static_cast<size_t>(channels_)], kUntouched);
+}
+
 TEST_P(PixelsTest, EachNumberIsScaledByItsChannels) {
   std::vector<float> factors = Result(), offsets = Result();
   for (int64_t channel = 0; channel < channels_; ++channel) {

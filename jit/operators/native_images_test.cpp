@@ -182,6 +182,34 @@ TEST(GroupNormTest, ImagesAreNormalizedAsLibTorchDoes) {
   EXPECT_ANY_THROW(CallNative("aten::group_norm", {images, 2, at::ones({5}), c10::IValue(), 1e-5, true}));
 }
 
+// Also of parts of a tensor, as the keys of an attention are.
+TEST(SoftmaxTest, OverTheTokensOfEachChannelIsLibTorchs) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const at::Tensor joined = at::randn({2, 300, 3, 4, 19});
+  const at::Tensor keys = joined.permute({2, 0, 3, 1, 4})[1];
+  at::Tensor strange = at::randn({3, 200, 24});
+  strange.select(2, 3).fill_(-infinity);
+  strange[0].select(1, 5).slice(0, 0, 150).fill_(-infinity);
+  strange[1][7][6] = infinity;
+  strange[2][190][7] = std::numeric_limits<float>::quiet_NaN();
+  for (const at::Tensor& tensor :
+       {keys, strange, strange.transpose(1, 2), at::randn({1, 2, 512, 1, 1}), at::randn({2, 30, 5, 6}),
+        at::randn({2, 30, 5, 6}).contiguous(at::MemoryFormat::ChannelsLast), at::randn({4, 70, 3}), at::randn({9}),
+        at::randn({2, 70, 30}, at::kDouble), at::randn({0, 4, 9}), keys * 100}) {
+    for (int64_t dim = -tensor.dim(); dim < tensor.dim(); ++dim) {
+      const std::string what = c10::str(tensor.sizes(), " strides ", tensor.strides(), " along ", dim);
+      const at::Tensor expected = at::softmax(tensor, dim);
+      ExpectSameImages(CallNative("aten::softmax.int", {tensor, dim, c10::IValue()}), expected, what);
+      const at::Tensor memory = at::empty(tensor.sizes(), tensor.scalar_type());
+      EXPECT_TRUE(CallNative("aten::softmax.int_out", {tensor, dim, c10::IValue(), memory}).is_same(memory)) << what;
+      ExpectSameImages(memory, expected, what);
+    }
+  }
+  ExpectSameImages(CallNative("aten::softmax.int", {keys, 2, static_cast<int64_t>(at::kDouble)}),
+                   at::softmax(keys, 2, at::kDouble), "as float64");
+  EXPECT_ANY_THROW(CallNative("aten::softmax.int", {keys, 4, c10::IValue()}));
+}
+
 TEST(UpsamplingTest, ImagesOfAnotherSizeAreLibTorchs) {
   for (const std::vector<int64_t>& sizes :
        std::vector<std::vector<int64_t>>{{1, 3, 5, 7}, {2, 70, 14, 9}, {1, 1, 4, 4}, {1, 5, 1, 6}}) {

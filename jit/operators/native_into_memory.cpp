@@ -14,7 +14,6 @@
 #include <ATen/ops/rsqrt_ops.h>
 #include <ATen/ops/sigmoid_ops.h>
 #include <ATen/ops/silu_ops.h>
-#include <ATen/ops/softmax_ops.h>
 #include <ATen/ops/sqrt_ops.h>
 #include <ATen/ops/tanh_ops.h>
 
@@ -25,12 +24,11 @@ namespace hearth::native {
 namespace {
 
 constexpr NativeEntry kEntries[] = {
-    EntryOf<at::_ops::maximum_out>(),     EntryOf<at::_ops::minimum_out>(),    EntryOf<at::_ops::sigmoid_out>(),
-    EntryOf<at::_ops::tanh_out>(),        EntryOf<at::_ops::exp_out>(),        EntryOf<at::_ops::log_out>(),
-    EntryOf<at::_ops::neg_out>(),         EntryOf<at::_ops::sqrt_out>(),       EntryOf<at::_ops::rsqrt_out>(),
-    EntryOf<at::_ops::silu_out>(),        EntryOf<at::_ops::gelu_out>(),       EntryOf<at::_ops::clamp_out>(),
-    EntryOf<at::_ops::hardtanh_out>(),    EntryOf<at::_ops::leaky_relu_out>(), EntryOf<at::_ops::elu_out>(),
-    EntryOf<at::_ops::softmax_int_out>(),
+    EntryOf<at::_ops::maximum_out>(),  EntryOf<at::_ops::minimum_out>(),    EntryOf<at::_ops::sigmoid_out>(),
+    EntryOf<at::_ops::tanh_out>(),     EntryOf<at::_ops::exp_out>(),        EntryOf<at::_ops::log_out>(),
+    EntryOf<at::_ops::neg_out>(),      EntryOf<at::_ops::sqrt_out>(),       EntryOf<at::_ops::rsqrt_out>(),
+    EntryOf<at::_ops::silu_out>(),     EntryOf<at::_ops::gelu_out>(),       EntryOf<at::_ops::clamp_out>(),
+    EntryOf<at::_ops::hardtanh_out>(), EntryOf<at::_ops::leaky_relu_out>(), EntryOf<at::_ops::elu_out>(),
 };
 
 }  // namespace

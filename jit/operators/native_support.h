@@ -108,6 +108,7 @@ std::span<const NativeEntry> PoolingNatives();
 std::span<const NativeEntry> RecurrenceNatives();
 std::span<const NativeEntry> ReductionNatives();
 std::span<const NativeEntry> FusedNatives();
+std::span<const NativeEntry> SoftmaxNatives();
 std::span<const NativeEntry> UpsamplingNatives();
 
 }  // namespace hearth::native

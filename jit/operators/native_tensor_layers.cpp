@@ -28,7 +28,6 @@
 #include <ATen/ops/max_pool3d_ops.h>
 #include <ATen/ops/mm_ops.h>
 #include <ATen/ops/pixel_shuffle_ops.h>
-#include <ATen/ops/softmax_ops.h>
 #include <ATen/ops/upsample_bilinear2d_ops.h>
 #include <ATen/ops/upsample_nearest2d_ops.h>
 
@@ -70,7 +69,6 @@ constexpr NativeEntry kEntries[] = {
     OP(avg_pool3d),
     OP(adaptive_avg_pool3d),
     OP(adaptive_max_pool2d),
-    OP(softmax_int),
     OP(log_softmax_int),
     OP(upsample_nearest2d),
     OP(upsample_bilinear2d),

@@ -122,17 +122,23 @@ std::optional<SideSizes> SizesOf(int64_t input, const IValue& sizes, const IValu
   return result.output > 0 ? std::optional(result) : std::nullopt;
 }
 
-// What is made of one row for all of its result's pixels.
+// What is made of one row for all of its result's pixels, of one channel each.
+template <int64_t kTaps>
+void ResampleNumbers(const Side& width, const float* row, float* to) {
+  const int64_t* at = width.at.data();
+  const float* weights = width.weights.data();
+  for (int64_t x = 0; x < width.output; ++x, at += kTaps, weights += kTaps) {
+    float sum = weights[0] * row[at[0]];
+    for (int64_t i = 1; i < kTaps; ++i) sum += weights[i] * row[at[i]];
+    to[x] = sum;
+  }
+}
+
 void ResampleRow(const Side& width, int64_t channels, const float* row, float* to) {
   if (channels == 1) {
-    const int64_t* at = width.at.data();
-    const float* weights = width.weights.data();
-    for (int64_t x = 0; x < width.output; ++x, at += width.taps, weights += width.taps) {
-      float sum = weights[0] * row[at[0]];
-      for (int64_t i = 1; i < width.taps; ++i) sum += weights[i] * row[at[i]];
-      to[x] = sum;
-    }
-    return;
+    if (width.taps == 1) return ResampleNumbers<1>(width, row, to);
+    if (width.taps == 2) return ResampleNumbers<2>(width, row, to);
+    return ResampleNumbers<4>(width, row, to);
   }
   for (int64_t x = 0; x < width.output; ++x, to += channels) {
     const std::span<const int64_t> at = width.At(x);
