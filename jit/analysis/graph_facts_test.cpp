@@ -105,9 +105,11 @@ const std::vector<Shapes>& Texts() {
   %expanded : Tensor = aten::expand(%made, %wide, %false)
   %squares : Tensor = aten::nonzero(%x)
   %squared : Tensor = aten::mul.Tensor(%squares, %squares)
-  return (%y, %pooled, %means, %padded, %tail, %head, %ends, %every, %cut, %whole, %joined, %piled, %repeated, %parts, %a, %flat, %made, %picked, %expanded, %squares, %squared)
+  %factors : List[float] = prim::Constant[value=[2.0, 1.5]]()
+  %larger : Tensor = aten::upsample_bilinear2d.vec(%x, %none, %false, %factors)
+  return (%larger, %y, %pooled, %means, %padded, %tail, %head, %ends, %every, %cut, %whole, %joined, %piled, %repeated, %parts, %a, %flat, %made, %picked, %expanded, %squares, %squared)
 )",
-       200,
+       657,
        {{at::rand({2, 3, 6, 8}), at::rand({4, 3, 3, 3})},
         {at::rand({1, 3, 2, 7}), at::rand({4, 3, 3, 3})},
         {at::rand({4, 3, 9, 5}), at::rand({2, 3, 1, 5})}}},

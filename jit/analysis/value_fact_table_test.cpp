@@ -276,6 +276,7 @@ const std::vector<std::pair<const char*, const char*>>& Statements() {
        "{bool:False})"},
       {"Tensor", "aten::adaptive_avg_pool2d(%x, {List[int]:[1, 1]})"},
       {"Tensor", "aten::upsample_nearest2d.vec(%x, {List[int]:[8, 8]}, {NoneType:None})"},
+      {"Tensor", "aten::upsample_bilinear2d.vec(%x, {NoneType:None}, {bool:False}, {List[float]:[2.0, 1.7]})"},
       {"Tensor", "aten::constant_pad_nd(%x, {List[int]:[1, 1]}, {int:0})"},
       {"Tensor", "aten::constant_pad_nd(%x, {List[int]:[0, 0, 0, 0]}, {int:0})"},
       {"Tensor", "aten::pad(%x, {List[int]:[1, 0, 0, 2]}, {str:\"constant\"}, {float:0.0})"},

@@ -1,10 +1,12 @@
 // The rules for what is made of batches of images, and for the same in one and three dimensions: convolutions, pooling,
 // resampling, padding, batch norms.
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "jit/definitions/definition_lists.h"
 #include "jit/definitions/fact_rules.h"
@@ -249,9 +251,33 @@ void Pool(Call& call) {
   const StrideOrder order = OrderOfSuggested(call.sizes(), call.in(0));
   for (size_t i = 0; i < call.num_outputs(); ++i) call.GiveOrder(order, i);
 }
+// So many times as large as the input, rounded down.
+std::optional<KnownSizes> SizesByFactors(Call& call, size_t spatial) {
+  const c10::IValue* factors = call.has("scale_factors") ? call.constant("scale_factors") : nullptr;
+  const std::optional<KnownSizes>& from = call.in(0).sizes;
+  if (factors == nullptr || !factors->isDoubleList() || !from || from->size() < spatial) return {};
+  const std::vector<double> numbers = factors->toDoubleVector();
+  if (numbers.size() != spatial) return {};
+  KnownSizes to;
+  for (size_t i = 0; i < spatial; ++i) {
+    constexpr double kMost = 1 << 20;
+    const KnownSize size = (*from)[from->size() - spatial + i];
+    const double factor = numbers[i];
+    if (!(factor > 0 && factor < kMost)) return {};
+    if (size) {
+      to.emplace_back(static_cast<int64_t>(static_cast<double>(*size) * factor));
+    } else {
+      to.push_back(factor == std::floor(factor) ? call.sizes().Multiply(size, static_cast<int64_t>(factor))
+                                                : KnownSize());
+    }
+  }
+  return to;
+}
 // In the format that the input suggests; there may be more pixels than the input has. One pixel is dense in both.
 void ResampleTo(Call& call) {
-  Resample(call, SpatialRank(call), call.numbers("output_size"));
+  auto to = call.numbers("output_size");
+  if (!to) to = SizesByFactors(call, SpatialRank(call));
+  Resample(call, SpatialRank(call), to);
   if (call.in(0).rank() != 4u) return;
   const auto format = SuggestedFormat(call.sizes(), call.in(0));
   for (size_t i = 0; i < call.num_outputs(); ++i) {

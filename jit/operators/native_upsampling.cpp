@@ -115,7 +115,7 @@ std::optional<SideSizes> SizesOf(int64_t input, const IValue& sizes, const IValu
   SideSizes result{input, 0, std::nullopt};
   if (sizes.isNone()) {
     result.factor = Get<double>(Elements(factors)[side]);
-    result.output = static_cast<int64_t>(static_cast<double>(static_cast<float>(input)) * *result.factor);
+    result.output = static_cast<int64_t>(static_cast<double>(input) * *result.factor);
   } else {
     result.output = Get<int64_t>(Elements(sizes)[side]);
   }

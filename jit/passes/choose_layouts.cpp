@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -63,7 +64,13 @@ struct Changes {
   std::vector<Node*> sequences;     // convolutions of sequences, that become ones of images of one row
   std::vector<Node*> norms;         // group norms of such sequences, that become ones of images of one row
   std::vector<Node*> copies;        // into the default order, of images that become or stay channels-last
-  std::vector<Node*> to_arrange;    // those of them that may give another order all the same
+  struct Reshape {
+    Node* node;
+    std::vector<int64_t> order;  // of the operand's dimensions: the batch, those of the pixels, those of the channels
+    std::vector<int64_t> sizes;  // of the images: the batch, height, width, channels
+  };
+  std::vector<Reshape> reshapes;  // to images, of what has its channels within its pixels
+  std::vector<Node*> to_arrange;  // those of them that may give another order all the same
   struct Pin {
     Node* user;
     size_t input;
@@ -118,7 +125,7 @@ class LayoutPlanner {
   }
 
   void Visit(Node* node) {
-    if (TryConvolution(node) || TrySequences(node) || TryNorm(node) || TryCopy(node)) return;
+    if (TryConvolution(node) || TrySequences(node) || TryNorm(node) || TryCopy(node) || TryReshape(node)) return;
     if (AnyChanged(*node) && !TryFollow(node)) Pin(node);
     if (IsClosure(*node)) return;
     for (const Block* nested : node->blocks()) Walk(*nested);
@@ -218,6 +225,64 @@ class LayoutPlanner {
     given.suggested_format = kChannelsLast;
     changed_[node->output()] = {std::move(given), std::move(origins)};
     return true;
+  }
+
+  // Images for a convolution, of what has its channels within what become the pixels, as an attention gives the results
+  // of its heads: instead of being copied into the default order, number by number, they are made channels-last.
+  bool TryReshape(Node* node) {
+    if (node->kind() != c10::aten::reshape || excluded_.count(node) != 0) return false;
+    const ValueFacts &parts = FactsOf(*node->input(0)), &images = facts_.Of(*node->output());
+    if (!parts.plain || !parts.rank() || !parts.device || !parts.dtype || images.rank() != 4u) return false;
+    if (!target_.PrefersChannelsLast(*parts.device, *parts.dtype) || !LeadsToConvolution(*node->output(), 0))
+      return false;
+    // Who writes to a copy would write to these.
+    if (!images.order.is_default_exactly() || facts_.memory().MayBeWritten(*node->output())) return false;
+    std::optional<Changes::Reshape> change = ReshapeToChannelsLast(node, parts, *images.sizes);
+    if (!change) return false;
+    changes_.reshapes.push_back(std::move(*change));
+    std::set<const Node*> origins = Origins(*node);
+    origins.insert(node);
+    const PartOrder nested = parts.nested();
+    const bool has_gaps =
+        std::ranges::any_of(nested.levels(), [](const PartOrder::Level& level) { return level.has_gap; });
+    ValueFacts given = images;
+    given.order = StrideOrder::ChannelsLast(nested.is_exact() && !has_gaps);
+    given.suggested_format = kChannelsLast;
+    changed_[node->output()] = {std::move(given), std::move(origins)};
+    return true;
+  }
+
+  // Nothing where sizes are not known, or the innermost dimension in memory is no channel's.
+  std::optional<Changes::Reshape> ReshapeToChannelsLast(Node* node, const ValueFacts& parts, const KnownSizes& images) {
+    const KnownSizes& sizes = *parts.sizes;
+    const auto are_known = [](const KnownSizes& all) { return std::ranges::all_of(all, &KnownSize::has_value); };
+    if (!are_known(sizes) || !are_known(images) || sizes.size() < 4 || sizes[0] != images[0]) return {};
+    if (std::ranges::any_of(images | std::views::drop(1), [](const KnownSize& size) { return *size < 2; })) return {};
+    // The first dimensions are the channels.
+    size_t first_of_pixels = 1;
+    int64_t channels = 1;
+    while (first_of_pixels < sizes.size() && channels < *images[1]) channels *= *sizes[first_of_pixels++];
+    if (channels != *images[1] || first_of_pixels == sizes.size()) return {};
+    const PartOrder nested = parts.nested();
+    if (!nested.is_known()) return {};
+    const PartOrder::Level& innermost = nested.levels().back();
+    const bool is_channel = innermost.dimension > 0 && innermost.dimension < first_of_pixels;
+    if (!is_channel || innermost.has_gap || *sizes[innermost.dimension] < 2) return {};
+    Changes::Reshape change{node, {0}, {*images[0], *images[2], *images[3], *images[1]}};
+    for (size_t i = first_of_pixels; i < sizes.size(); ++i) change.order.push_back(static_cast<int64_t>(i));
+    for (size_t i = 1; i < first_of_pixels; ++i) change.order.push_back(static_cast<int64_t>(i));
+    return change;
+  }
+
+  // Whether a convolution reads it, or what a few operators make of it.
+  bool LeadsToConvolution(const Value& images, int depth) const {
+    constexpr int kMostOperators = 4;
+    return std::ranges::any_of(images.uses(), [&](const Use& use) {
+      const Node& user = *use.user;
+      if (ConvolutionCall::Of(user)) return use.offset == 0;
+      return depth < kMostOperators && user.outputs().size() == 1 && facts_.Of(*user.output()).rank() == 4u &&
+             LeadsToConvolution(*user.output(), depth + 1);
+    });
   }
 
   // Whether the channels, several, lie within the pixels, several, without a gap.
@@ -394,7 +459,9 @@ class LayoutChooser {
     for (Node* node : changes.sequences) MakeRows(node);
     for (Node* node : changes.norms) MakeNormOfRows(node);
     for (Node* node : changes.copies) node->ReplaceInput(1, FormatConstant(node));
-    return !changes.convolutions.empty() || !changes.sequences.empty() || !changes.copies.empty();
+    for (const Changes::Reshape& change : changes.reshapes) MakeChannelsLast(change);
+    return !changes.convolutions.empty() || !changes.sequences.empty() || !changes.copies.empty() ||
+           !changes.reshapes.empty();
   }
 
   Value* FormatConstant(Node* before) {
@@ -430,6 +497,20 @@ class LayoutChooser {
     Value* sequences = Operate(graph_, c10::aten::squeeze, "dim", {made, row}, node);
     sequences->SetName(node->output()->name());
     node->output()->ReplaceAllUsesWith(sequences);
+    node->Destroy();
+  }
+
+  void MakeChannelsLast(const Changes::Reshape& change) {
+    Node* node = change.node;
+    const InsertionGuard here(&graph_, node);
+    graph_.SetCurrentRange(node->range());
+    Value* ordered =
+        Operate(graph_, c10::aten::permute, "", {node->input(0), graph_.InsertConstant(change.order)}, node);
+    Value* pixels = Operate(graph_, c10::aten::reshape, "", {ordered, graph_.InsertConstant(change.sizes)}, node);
+    const std::vector<int64_t> channels_first{0, 3, 1, 2};
+    Value* images = Operate(graph_, c10::aten::permute, "", {pixels, graph_.InsertConstant(channels_first)}, node);
+    images->SetName(node->output()->name());
+    node->output()->ReplaceAllUsesWith(images);
     node->Destroy();
   }
 
