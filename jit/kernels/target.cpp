@@ -6,9 +6,9 @@
 namespace hearth::kernels {
 namespace {
 
-bool Forgone() {
+std::string_view MostVectors() {
   const char* most = std::getenv("HEARTH_MOST_VECTORS");
-  return most != nullptr && std::string_view(most) == "avx2";
+  return most == nullptr ? std::string_view() : most;
 }
 
 }  // namespace
@@ -16,12 +16,12 @@ bool Forgone() {
 bool HasAvx512() {
   static const bool has = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
-                          __builtin_cpu_supports("fma") && !Forgone();
+                          __builtin_cpu_supports("fma") && MostVectors().empty();
   return has;
 }
 
 bool HasAvx2() {
-  static const bool has = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  static const bool has = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && MostVectors() != "none";
   return has;
 }
 

@@ -24,8 +24,8 @@ namespace hearth::kernels {
 // Floats of a vector with AVX-512.
 inline constexpr int64_t kLanes = 16;
 
-// Of this processor, and its operating system saves the registers. HEARTH_MOST_VECTORS=avx2 in the environment forgoes
-// AVX-512, so that tests see both kinds of code on one machine.
+// Of this processor, and its operating system saves the registers. HEARTH_MOST_VECTORS in the environment forgoes
+// AVX-512 (avx2) or both (none), so that tests see all kinds of code on one machine.
 bool HasAvx512();
 bool HasAvx2();
 // Either, which is what loops that are compiled for both need.
