@@ -33,7 +33,9 @@ def timm_model(name, batch):
     import timm
 
     model = timm.create_model(name, pretrained=False)
-    side = model.default_cfg["input_size"][-1] if model.default_cfg.get("fixed_input_size") else 224
+    takes = model.default_cfg
+    has_own_side = takes.get("fixed_input_size") or takes.get("min_input_size", (0,))[-1] > 224
+    side = takes["input_size"][-1] if has_own_side else 224
     return model, (image(batch, 3, side, side),)
 
 

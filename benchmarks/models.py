@@ -74,7 +74,10 @@ class Measurement:
                     self.times[engine].append(engines[engine].time(options.milliseconds))
 
     def make_engines(self, folder, processes, batch, threads, options):
-        made = make(self.name, batch, options.device, DTYPES[options.dtype])
+        try:
+            made = make(self.name, batch, options.device, DTYPES[options.dtype])
+        except Exception as error:  # whatever a model that nobody listed raises
+            raise EngineError(f"cannot be made: {type(error).__name__} {error}") from error
         made.archive.save(str(folder / "model.pt"))
         torch.save(to("cpu", made.inputs), folder / "inputs.pt")
         made = made._replace(archive=None)
