@@ -222,23 +222,33 @@ TEST(UpsamplingTest, ImagesOfAnotherSizeAreLibTorchs) {
         const at::OptionalIntArrayRef none;
         const std::optional<at::ArrayRef<double>> no_factors;
         const c10::IValue nothing;
-        ExpectSameImages(CallNative("aten::upsample_nearest2d.vec", {images, nothing, factors}),
-                         at::upsample_nearest2d(images, none, factors), what);
-        ExpectSameImages(CallNative("aten::upsample_nearest2d.vec", {images, to, nothing}),
-                         at::upsample_nearest2d(images, to, no_factors), what);
-        ExpectSameImages(CallNative("aten::_upsample_nearest_exact2d.vec", {images, nothing, factors}),
-                         at::_upsample_nearest_exact2d(images, none, factors), what);
-        ExpectSameImages(CallNative("aten::_upsample_nearest_exact2d.vec", {images, to, nothing}),
-                         at::_upsample_nearest_exact2d(images, to, no_factors), what);
+        const auto expect = [&](const char* name, const torch::jit::Stack& arguments, const at::Tensor& expected) {
+          ExpectSameImages(CallNative(name, arguments), expected, what + name);
+        };
+        expect("aten::upsample_nearest2d.vec", {images, nothing, factors},
+               at::upsample_nearest2d(images, none, factors));
+        expect("aten::upsample_nearest2d.vec", {images, to, nothing}, at::upsample_nearest2d(images, to, no_factors));
+        expect("aten::upsample_nearest2d", {images, to, down, nothing},
+               at::upsample_nearest2d(images, to, std::optional(down)));
+        expect("aten::_upsample_nearest_exact2d.vec", {images, nothing, factors},
+               at::_upsample_nearest_exact2d(images, none, factors));
+        expect("aten::_upsample_nearest_exact2d.vec", {images, to, nothing},
+               at::_upsample_nearest_exact2d(images, to, no_factors));
+        expect("aten::_upsample_nearest_exact2d", {images, to, nothing, across},
+               at::_upsample_nearest_exact2d(images, to, std::nullopt, across));
         for (const bool align_corners : {false, true}) {
-          ExpectSameImages(CallNative("aten::upsample_bilinear2d.vec", {images, nothing, align_corners, factors}),
-                           at::upsample_bilinear2d(images, none, align_corners, factors), what);
-          ExpectSameImages(CallNative("aten::upsample_bilinear2d.vec", {images, to, align_corners, nothing}),
-                           at::upsample_bilinear2d(images, to, align_corners, no_factors), what);
-          ExpectSameImages(CallNative("aten::upsample_bicubic2d.vec", {images, nothing, align_corners, factors}),
-                           at::upsample_bicubic2d(images, none, align_corners, factors), what);
-          ExpectSameImages(CallNative("aten::upsample_bicubic2d.vec", {images, to, align_corners, nothing}),
-                           at::upsample_bicubic2d(images, to, align_corners, no_factors), what);
+          expect("aten::upsample_bilinear2d.vec", {images, nothing, align_corners, factors},
+                 at::upsample_bilinear2d(images, none, align_corners, factors));
+          expect("aten::upsample_bilinear2d.vec", {images, to, align_corners, nothing},
+                 at::upsample_bilinear2d(images, to, align_corners, no_factors));
+          expect("aten::upsample_bilinear2d", {images, to, align_corners, down, across},
+                 at::upsample_bilinear2d(images, to, align_corners, down, across));
+          expect("aten::upsample_bicubic2d.vec", {images, nothing, align_corners, factors},
+                 at::upsample_bicubic2d(images, none, align_corners, factors));
+          expect("aten::upsample_bicubic2d.vec", {images, to, align_corners, nothing},
+                 at::upsample_bicubic2d(images, to, align_corners, no_factors));
+          expect("aten::upsample_bicubic2d", {images, to, align_corners, nothing, nothing},
+                 at::upsample_bicubic2d(images, to, align_corners, std::nullopt, std::nullopt));
         }
       }
     }

@@ -28,8 +28,6 @@
 #include <ATen/ops/max_pool3d_ops.h>
 #include <ATen/ops/mm_ops.h>
 #include <ATen/ops/pixel_shuffle_ops.h>
-#include <ATen/ops/upsample_bilinear2d_ops.h>
-#include <ATen/ops/upsample_nearest2d_ops.h>
 
 #include "jit/operators/native_support.h"
 #include "jit/operators/native_thunk.h"
@@ -70,8 +68,6 @@ constexpr NativeEntry kEntries[] = {
     OP(adaptive_avg_pool3d),
     OP(adaptive_max_pool2d),
     OP(log_softmax_int),
-    OP(upsample_nearest2d),
-    OP(upsample_bilinear2d),
     OP(pixel_shuffle),
     OP(grid_sampler),
     OP(affine_grid_generator),

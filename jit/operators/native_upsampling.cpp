@@ -109,15 +109,26 @@ std::optional<ImageRows> RowsOf(const at::Tensor& tensor) {
   return ImageRows{tensor.const_data_ptr<float>(), sizes[0] * sizes[1], sizes[2], sizes[3], 1};
 }
 
+// How large the result is asked to be: either its sizes or by how much it is larger, of both sides in a list each, or
+// its sizes and perhaps how much that is, of each side alone.
+struct AskedSizes {
+  const IValue* sizes;
+  const IValue* factors = nullptr;
+  const IValue *down = nullptr, *across = nullptr;
+};
+
 // Of a side; nothing where LibTorch has to say what is wrong.
-std::optional<SideSizes> SizesOf(int64_t input, const IValue& sizes, const IValue& factors, size_t side) {
-  if (sizes.isNone() == factors.isNone() || Elements(sizes.isNone() ? factors : sizes).size() != 2) return {};
+std::optional<SideSizes> SizesOf(int64_t input, const AskedSizes& asked, size_t side) {
   SideSizes result{input, 0, std::nullopt};
-  if (sizes.isNone()) {
-    result.factor = Get<double>(Elements(factors)[side]);
+  if (asked.factors != nullptr && !asked.factors->isNone()) {
+    if (!asked.sizes->isNone() || Elements(*asked.factors).size() != 2) return {};
+    result.factor = Get<double>(Elements(*asked.factors)[side]);
     result.output = static_cast<int64_t>(static_cast<double>(input) * *result.factor);
   } else {
-    result.output = Get<int64_t>(Elements(sizes)[side]);
+    if (asked.sizes->isNone() || Elements(*asked.sizes).size() != 2) return {};
+    result.output = Get<int64_t>(Elements(*asked.sizes)[side]);
+    const IValue* factor = side == 0 ? asked.down : asked.across;
+    if (factor != nullptr && !factor->isNone()) result.factor = Get<double>(*factor);
   }
   return result.output > 0 ? std::optional(result) : std::nullopt;
 }
@@ -164,6 +175,11 @@ void Resample(const ImageRows& images, const Side& height, const Side& width, fl
       const float* const plane = images.first + i / height.output * images.height * row_size;
       const int64_t y = i % height.output;
       const std::span<const int64_t> at = height.At(y);
+      float* const result = to + i * result_row;
+      if (height.taps == 1 && i > begin && y > 0 && height.At(y - 1)[0] == at[0]) {
+        std::copy_n(result - result_row, result_row, result);
+        continue;
+      }
       const float* row = plane + at[0] * row_size;
       if (height.taps > 1) {
         blended.resize(static_cast<size_t>(row_size));
@@ -172,18 +188,17 @@ void Resample(const ImageRows& images, const Side& height, const Side& width, fl
         kernels::BlendPixels(std::span(rows).first(at.size()), height.Weights(y), row_size, blended.data());
         row = blended.data();
       }
-      ResampleRow(width, images.channels, row, to + i * result_row);
+      ResampleRow(width, images.channels, row, result);
     }
   });
 }
 
-// `factors`: of both sides, or none.
 template <typename Operator>
-void Upsample(Method method, bool align_corners, const IValue& factors, NativeArguments in, IValue* out) {
+void Upsample(Method method, bool align_corners, const AskedSizes& asked, NativeArguments in, IValue* out) {
   const at::Tensor& input = in[0].toTensor();
   const auto images = RowsOf(input);
-  const auto height = images ? SizesOf(images->height, in[1], factors, 0) : std::nullopt;
-  const auto width = images ? SizesOf(images->width, in[1], factors, 1) : std::nullopt;
+  const auto height = images ? SizesOf(images->height, asked, 0) : std::nullopt;
+  const auto width = images ? SizesOf(images->width, asked, 1) : std::nullopt;
   if (!height || !width) {
     EntryOf<Operator>().function(in, out);
     return;
@@ -195,25 +210,38 @@ void Upsample(Method method, bool align_corners, const IValue& factors, NativeAr
   *out = std::move(result);
 }
 
-// (Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor
-void Nearest(NativeArguments in, IValue* out) {
-  Upsample<at::_ops::upsample_nearest2d_vec>(Method::kNearest, false, in[2], in, out);
+// .vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor
+template <typename Operator, Method kMethod>
+void ByLists(NativeArguments in, IValue* out) {
+  Upsample<Operator>(kMethod, false, {.sizes = &in[1], .factors = &in[2]}, in, out);
 }
-void NearestExact(NativeArguments in, IValue* out) {
-  Upsample<at::_ops::_upsample_nearest_exact2d_vec>(Method::kNearestExact, false, in[2], in, out);
+// .vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor
+template <typename Operator, Method kMethod>
+void AlignedByLists(NativeArguments in, IValue* out) {
+  Upsample<Operator>(kMethod, Get<bool>(in[2]), {.sizes = &in[1], .factors = &in[3]}, in, out);
 }
-// (Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor
-void Bilinear(NativeArguments in, IValue* out) {
-  Upsample<at::_ops::upsample_bilinear2d_vec>(Method::kLinear, Get<bool>(in[2]), in[3], in, out);
+// (Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor
+template <typename Operator, Method kMethod>
+void BySizes(NativeArguments in, IValue* out) {
+  Upsample<Operator>(kMethod, false, {.sizes = &in[1], .down = &in[2], .across = &in[3]}, in, out);
 }
-void Bicubic(NativeArguments in, IValue* out) {
-  Upsample<at::_ops::upsample_bicubic2d_vec>(Method::kCubic, Get<bool>(in[2]), in[3], in, out);
+// (Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> Tensor
+template <typename Operator, Method kMethod>
+void AlignedBySizes(NativeArguments in, IValue* out) {
+  Upsample<Operator>(kMethod, Get<bool>(in[2]), {.sizes = &in[1], .down = &in[3], .across = &in[4]}, in, out);
 }
 
-constexpr NativeEntry kEntries[] = {{"aten::upsample_nearest2d.vec", Nearest},
-                                    {"aten::_upsample_nearest_exact2d.vec", NearestExact},
-                                    {"aten::upsample_bilinear2d.vec", Bilinear},
-                                    {"aten::upsample_bicubic2d.vec", Bicubic}};
+using enum Method;
+constexpr NativeEntry kEntries[] = {
+    {"aten::upsample_nearest2d", BySizes<at::_ops::upsample_nearest2d, kNearest>},
+    {"aten::upsample_nearest2d.vec", ByLists<at::_ops::upsample_nearest2d_vec, kNearest>},
+    {"aten::_upsample_nearest_exact2d", BySizes<at::_ops::_upsample_nearest_exact2d, kNearestExact>},
+    {"aten::_upsample_nearest_exact2d.vec", ByLists<at::_ops::_upsample_nearest_exact2d_vec, kNearestExact>},
+    {"aten::upsample_bilinear2d", AlignedBySizes<at::_ops::upsample_bilinear2d, kLinear>},
+    {"aten::upsample_bilinear2d.vec", AlignedByLists<at::_ops::upsample_bilinear2d_vec, kLinear>},
+    {"aten::upsample_bicubic2d", AlignedBySizes<at::_ops::upsample_bicubic2d, kCubic>},
+    {"aten::upsample_bicubic2d.vec", AlignedByLists<at::_ops::upsample_bicubic2d_vec, kCubic>},
+};
 
 }  // namespace
 
