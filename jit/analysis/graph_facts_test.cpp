@@ -99,6 +99,8 @@ const std::vector<Shapes>& Texts() {
   %a : Tensor = aten::__getitem__.t(%parts, %1)
   %flat : Tensor = aten::flatten.using_ints(%x, %1, %m2)
   %made : Tensor = aten::arange(%h, %none, %none, %none, %none)
+  %later : Tensor = aten::arange.start(%1, %h, %none, %none, %none, %none)
+  %every_third : Tensor = aten::arange.start_step(%1, %h, %3, %none, %none, %none, %none)
   %indices : List[Optional[Tensor]] = prim::ListConstruct(%none, %none, %made)
   %picked : Tensor = aten::index.Tensor(%x, %indices)
   %wide : List[int] = prim::ListConstruct(%2, %h)
@@ -107,7 +109,7 @@ const std::vector<Shapes>& Texts() {
   %squared : Tensor = aten::mul.Tensor(%squares, %squares)
   %factors : List[float] = prim::Constant[value=[2.0, 1.5]]()
   %larger : Tensor = aten::upsample_bilinear2d.vec(%x, %none, %false, %factors)
-  return (%larger, %y, %pooled, %means, %padded, %tail, %head, %ends, %every, %cut, %whole, %joined, %piled, %repeated, %parts, %a, %flat, %made, %picked, %expanded, %squares, %squared)
+  return (%larger, %later, %every_third, %y, %pooled, %means, %padded, %tail, %head, %ends, %every, %cut, %whole, %joined, %piled, %repeated, %parts, %a, %flat, %made, %picked, %expanded, %squares, %squared)
 )",
        657,
        {{at::rand({2, 3, 6, 8}), at::rand({4, 3, 3, 3})},

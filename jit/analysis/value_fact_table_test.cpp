@@ -298,6 +298,19 @@ const std::vector<std::pair<const char*, const char*>>& Statements() {
       {"Tensor",
        "aten::full({List[int]:[2, 3]}, {int:3}, {NoneType:None}, {NoneType:None}, {NoneType:None}, {NoneType:None})"},
       {"Tensor", "aten::arange({int:4}, {NoneType:None}, {NoneType:None}, {NoneType:None}, {NoneType:None})"},
+      {"Tensor",
+       "aten::arange.start({int:1}, {int:4}, {NoneType:None}, {NoneType:None}, {NoneType:None}, {NoneType:None})"},
+      {"Tensor",
+       "aten::arange.start({float:0.5}, {int:4}, {NoneType:None}, {NoneType:None}, {NoneType:None}, {NoneType:None})"},
+      {"Tensor",
+       "aten::arange.start_step({int:1}, {int:9}, {int:3}, {NoneType:None}, {NoneType:None}, {NoneType:None}, "
+       "{NoneType:None})"},
+      {"Tensor",
+       "aten::arange.start_step({int:9}, {int:0}, {int:-2}, {NoneType:None}, {NoneType:None}, {NoneType:None}, "
+       "{NoneType:None})"},
+      {"Tensor",
+       "aten::arange.start_step({int:0}, {int:2}, {float:0.3}, {NoneType:None}, {NoneType:None}, {NoneType:None}, "
+       "{NoneType:None})"},
       {"Tensor", "aten::arange({float:4.0}, {NoneType:None}, {NoneType:None}, {NoneType:None}, {NoneType:None})"},
       {"Tensor", "aten::eye({int:4}, {NoneType:None}, {NoneType:None}, {NoneType:None}, {NoneType:None})"},
       {"Tensor", "aten::eye.m({int:4}, {int:2}, {int:4}, {NoneType:None}, {NoneType:None}, {NoneType:None})"},

@@ -2,6 +2,9 @@
 #include "jit/definitions/scalar_rules.h"
 #include "jit/definitions/shared_rules.h"
 
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -49,9 +52,19 @@ void NewFull(Call& call) {
   if (number == c10::kDouble) number = DefaultDtype();
   GiveNew(call, GivenDtype(call, number), GivenDevice(call, c10::kCPU), call.numbers("size"));
 }
+// How many steps there are from the start up to the end, which is left out.
+KnownSize LengthOfRange(Call& call) {
+  const KnownSize end = call.computed("end");
+  if (!call.has("start")) return end;
+  const KnownSize step = call.has("step") ? call.computed("step") : KnownSize(1);
+  if (!step || *step == 0 || *step == std::numeric_limits<int64_t>::min()) return {};
+  const KnownSize way = call.sizes().Multiply(call.sizes().Subtract(end, call.computed("start")), *step > 0 ? 1 : -1);
+  const int64_t width = std::abs(*step);
+  return width == 1 ? way : call.sizes().Divide(call.sizes().Add(way, width - 1), width);
+}
 void NewRange(Call& call) {
   Dtype dtype = c10::kLong;
-  const KnownSize length = call.has("start") ? KnownSize() : call.computed("end");
+  const KnownSize length = LengthOfRange(call);
   for (size_t i = 0; i < call.num_inputs(); ++i) {
     const std::string& name = call.node().op()->schema().arguments()[i].name();
     if (name != "start" && name != "end" && name != "step") continue;
