@@ -26,7 +26,12 @@ class Made(NamedTuple):
 def torchvision_model(name, batch):
     from torchvision import models
 
-    return models.get_model(name, weights=None), (image(batch, 3, 224, 224),)
+    size = (224, 224)
+    if name in models.list_models(module=models.video):
+        size = (16, 112, 112) if name.endswith("_18") else (16, 224, 224)
+    with_backbone = [*models.list_models(module=models.segmentation), *models.list_models(module=models.detection)]
+    without_weights = {"weights": None, **({"weights_backbone": None} if name in with_backbone else {})}
+    return models.get_model(name, **without_weights), (image(batch, 3, *size),)
 
 
 def timm_model(name, batch):
