@@ -2,6 +2,8 @@
 
 #include <ATen/core/jit_type.h>
 
+#include <algorithm>
+
 #include "jit/analysis/aliases.h"
 #include "jit/definitions/node_effects.h"
 #include "jit/ir/symbols.h"
@@ -24,6 +26,16 @@ void MergeEffects(FunctionEffects* into, const FunctionEffects& from) {
   into->random |= from.random;
   into->seeds |= from.seeds;
   into->acts |= from.acts;
+}
+
+bool IsContainer(const c10::Type& type) {
+  return type.kind() == c10::TypeKind::ListType || type.kind() == c10::TypeKind::DictType;
+}
+
+// Whether its operator makes a new list or dict.
+bool MakesContainer(const Node& node) {
+  return node.kind() == sym::kListConstruct || node.kind() == sym::kDictConstruct || node.kind() == c10::aten::dict ||
+         node.kind() == c10::aten::list;
 }
 
 }  // namespace
@@ -61,8 +73,27 @@ void UnitEffects::FindAssignments(const Function& function, const Block& block) 
         reconstructed_.emplace_back(type, name);
       }
     }
+    FindFillings(*node);
     for (const Block* nested : node->blocks()) FindAssignments(function, *nested);
   }
+}
+
+void UnitEffects::FindFillings(const Node& node) {
+  const auto* receiver = node.kind() == sym::kCallMethod ? node.input(0)->type()->castRaw<c10::ClassType>() : nullptr;
+  const torch::jit::Function* callee =
+      receiver == nullptr ? nullptr : FindMethod(*receiver, node.attribute<std::string>(sym::kNameAttr));
+  const bool is_foreign = callee != nullptr && dynamic_cast<const Function*>(callee) == nullptr;
+  for (size_t i = 0; i < node.inputs().size(); ++i) {
+    const Value& input = *node.input(i);
+    if (!IsContainer(*input.type()) || MakesContainer(*input.node())) continue;
+    if (is_foreign || WritesInput(node, i)) filled_.insert(input.type()->repr_str());
+  }
+}
+
+bool UnitEffects::MayBeFilled(const c10::Type& type) const {
+  if (filled_.empty() || type.kind() == c10::TypeKind::ClassType) return false;
+  if (IsContainer(type) && filled_.count(type.repr_str()) != 0) return true;
+  return std::ranges::any_of(type.containedTypes(), [&](const TypePtr& held) { return MayBeFilled(*held); });
 }
 
 bool UnitEffects::IsAssigned(const c10::ClassType& type, size_t slot) const {

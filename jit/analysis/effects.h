@@ -35,6 +35,9 @@ class UnitEffects {
   // the object that they make does not count.
   bool IsAssigned(const c10::ClassType& type, size_t slot) const;
 
+  // Whether some method may write to a list or dict that is of this type or within it, unless it has made that itself.
+  bool MayBeFilled(const c10::Type& type) const;
+
   // Whether a run of `graph` may write memory that other runs see: attributes of the objects it is given, the tensors
   // and containers in them, constants.
   bool WritesState(const Graph& graph) const;
@@ -60,6 +63,7 @@ class UnitEffects {
   };
 
   void FindAssignments(const Function& function, const Block& block);
+  void FindFillings(const Node& node);
   FunctionEffects OfMethod(const TypePtr& receiver, const std::string& name) const;
   template <typename Predicate>
   bool AnyClass(const Graph& graph, Predicate predicate) const;
@@ -71,6 +75,8 @@ class UnitEffects {
   std::vector<Construction> constructions_;
   // Classes and constructors that are called on objects which exist already.
   std::vector<std::pair<const c10::ClassType*, std::string>> reconstructed_;
+  // Lists and dicts that may be written, by the names of their types.
+  std::unordered_set<std::string> filled_;
   // Held while the effects of a function are found, which asks for those of the functions that it calls.
   mutable std::recursive_mutex mutex_;
   mutable std::unordered_map<const torch::jit::Function*, FunctionEffects> known_;

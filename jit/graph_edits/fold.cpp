@@ -39,17 +39,7 @@ bool Traps(const Operator& op, std::span<const c10::IValue* const> inputs) {
   return divisor == 0 || (divisor == -1 && inputs[0]->toInt() == std::numeric_limits<int64_t>::min());
 }
 
-}  // namespace
-
-std::optional<c10::IValue> FoldOperator(const Operator& op, std::span<const c10::IValue* const> inputs) {
-  if (inputs.empty() || inputs.size() > kMaxInputs || op.is_vararg() || op.schema().returns().size() != 1) return {};
-  const Folding folding = DefinitionOf(op.symbol()).folding;
-  if (folding == Folding::kNone || !IsPure(op)) return {};
-  for (const c10::IValue* input : inputs) {
-    if (!InDomain(folding, *input)) return {};
-  }
-  if (Traps(op, inputs)) return {};
-
+std::optional<c10::IValue> Run(const Operator& op, std::span<const c10::IValue* const> inputs) {
   try {
     if (NativeFunction native = op.native()) {
       c10::IValue result;
@@ -65,6 +55,33 @@ std::optional<c10::IValue> FoldOperator(const Operator& op, std::span<const c10:
   } catch (const std::exception&) {
     return {};
   }
+}
+
+bool IsQuestion(const Operator& op) {
+  static const c10::Symbol kContains = c10::Symbol::fromQualString("aten::__contains__");
+  return op.symbol() == kContains || op.symbol() == c10::aten::__getitem__ || op.symbol() == c10::aten::len;
+}
+
+}  // namespace
+
+std::optional<c10::IValue> FoldOperator(const Operator& op, std::span<const c10::IValue* const> inputs) {
+  if (inputs.empty() || inputs.size() > kMaxInputs || op.is_vararg() || op.schema().returns().size() != 1) return {};
+  const Folding folding = DefinitionOf(op.symbol()).folding;
+  if (folding == Folding::kNone || !IsPure(op)) return {};
+  for (const c10::IValue* input : inputs) {
+    if (!InDomain(folding, *input)) return {};
+  }
+  if (Traps(op, inputs)) return {};
+  return Run(op, inputs);
+}
+
+std::optional<c10::IValue> FoldQuestion(const Operator& op, std::span<const c10::IValue* const> inputs) {
+  if (inputs.empty() || !IsQuestion(op) || !(inputs[0]->isList() || inputs[0]->isGenericDict())) return {};
+  for (const c10::IValue* input : inputs.subspan(1)) {
+    if (!IsScalar(*input)) return {};
+  }
+  std::optional<c10::IValue> answer = Run(op, inputs);
+  return answer && IsScalar(*answer) ? std::move(answer) : std::nullopt;
 }
 
 }  // namespace hearth

@@ -17,6 +17,7 @@
 #include "jit/definitions/node_effects.h"
 #include "jit/definitions/value_facts.h"
 #include "jit/graph_edits/constant_table.h"
+#include "jit/graph_edits/fold.h"
 #include "jit/graph_edits/simplify_node.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
@@ -24,6 +25,8 @@
 
 namespace hearth {
 namespace {
+
+const Symbol kContains = Symbol::fromQualString("aten::__contains__");
 
 // By what they are computed of, the ints that a place in the graph sees.
 class NumberTable {
@@ -99,8 +102,8 @@ class FactFolder {
     Node* next = node->next();
     if (!node->blocks().empty()) {
       VisitOther(node);
-    } else if (!TryAnswer(node) && !TryMode(node) && !TryTensorNumber(node) && !TrySimplify(node) &&
-               !TryElements(node)) {
+    } else if (!TryAnswer(node) && !TryMode(node) && !TryTensorNumber(node) && !TryQuestion(node) &&
+               !TrySimplify(node) && !TryElements(node) && !TryDictElement(node)) {
       facts_.Infer(*node);
       if (GivesItsInput(*node, facts_)) {
         Replace(node, node->input(0));
@@ -232,6 +235,21 @@ class FactFolder {
     return true;
   }
 
+  // To a list or dict that is a constant: one of self's, mostly.
+  bool TryQuestion(Node* node) {
+    if (node->op() == nullptr || node->inputs().empty() || node->outputs().size() != 1) return false;
+    if (ConstantOf(*node->input(0)) == nullptr || facts_.memory().MayBeWritten(*node->input(0))) return false;
+    std::vector<const c10::IValue*> operands;
+    for (const Value* input : node->inputs()) {
+      operands.push_back(ConstantOf(*input));
+      if (operands.back() == nullptr) return false;
+    }
+    std::optional<c10::IValue> answer = FoldQuestion(*node->op(), operands);
+    if (!answer) return false;
+    Replace(node, Constant(std::move(*answer), nullptr, node->range()));
+    return true;
+  }
+
   // Arithmetic that nobody needs any more.
   void RemoveTensorNumbers() {
     for (const Value* computed : std::views::reverse(tensor_numbers_.computed())) {
@@ -296,6 +314,39 @@ class FactFolder {
     if (at < 0 || at >= static_cast<int64_t>(*length)) return false;
     Replace(node, ElementOf(*node->input(0), static_cast<size_t>(at), node));
     return true;
+  }
+
+  // What was put into a dict under a constant key, right before in the same block, where the graph has made it.
+  bool TryDictElement(Node* node) {
+    if (node->kind() != c10::aten::__getitem__ || node->inputs().size() != 2) return false;
+    const Value& dict = *node->input(0);
+    const c10::IValue* key = ConstantOf(*node->input(1));
+    const Node& maker = *dict.node();
+    const bool is_new = maker.kind() == c10::aten::dict || maker.kind() == sym::kDictConstruct;
+    if (!is_new || maker.block() != node->block() || key == nullptr || !key->isString()) return false;
+    const auto elsewhere = [&](const Use& use) { return use.user->block() != node->block(); };
+    if (std::ranges::any_of(dict.uses(), elsewhere)) return false;
+    for (Node* before = node->prev(); before != &maker; before = before->prev()) {
+      if (std::ranges::find(before->inputs(), &dict) == before->inputs().end()) continue;
+      const bool only_asks = before->kind() == c10::aten::__getitem__ || before->kind() == kContains;
+      if (only_asks) continue;
+      if (before->kind() != c10::aten::_set_item || before->inputs().size() != 3 || before->input(0) != &dict)
+        return false;
+      const c10::IValue* written = ConstantOf(*before->input(1));
+      if (written == nullptr || !written->isString()) return false;
+      if (written->toStringRef() != key->toStringRef()) continue;
+      Replace(node, before->input(2));
+      ForgetDict(dict);
+      return true;
+    }
+    return false;
+  }
+
+  // What is put into a dict that the graph has made and nobody asks any more.
+  void ForgetDict(const Value& dict) {
+    const auto puts = [&](const Use& use) { return use.user->kind() == c10::aten::_set_item && use.offset == 0; };
+    if (!std::ranges::all_of(dict.uses(), puts)) return;
+    while (dict.HasUses()) Destroy(dict.uses().front().user);
   }
 
   bool TryUnpack(Node* node) {

@@ -198,6 +198,8 @@ class Specializer {
     const c10::ClassType& type = *object.constant->value.toObjectRef().type();
     const std::optional<size_t> slot = type.findAttributeSlot(node.attribute<std::string>(sym::kNameAttr));
     if (!slot || options_.effects->IsAssigned(type, *slot)) return false;
+    // What a list or dict holds would be taken for what it holds for ever.
+    if (options_.effects->MayBeFilled(*type.getAttribute(*slot))) return false;
     frame.Set(node.output(), {nullptr, constants_.OfAttribute(*object.constant, *slot)});
     return true;
   }
