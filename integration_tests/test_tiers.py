@@ -340,3 +340,45 @@ def test_where_a_plan_bails_out_the_baseline_may_reshape_what_it_was_handed(tmp_
         answer = torch.load(tmp_path / f"{i}.pt", weights_only=True)
         assert values.difference(model(inputs[name]), answer) is None, (i, name)
         assert answer.stride() == model(inputs[name]).stride(), (i, name)
+
+
+class Growing(nn.Module):
+    """Holds lists and a dict, to which one method writes and of which the other one's answers depend."""
+
+    def __init__(self):
+        super().__init__()
+        self.numbers: list[int] = [1, 2]
+        self.names: dict[str, int] = {"a": 1}
+        self.words: list[str] = ["x"]
+        self.fixed: dict[str, float] = {"kept": 0.5}
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = x * self.numbers[0] + len(self.numbers) * 100 + self.fixed["kept"]
+        if "b" in self.names:
+            y = y + 1000
+        if "q" in self.words:
+            y = y + 5000
+        return y
+
+    @torch.jit.export
+    def grow(self, x: Tensor) -> Tensor:
+        self.numbers[0] = 7
+        self.numbers.append(5)
+        self.names["b"] = 2
+        self.words.append("q")
+        return x
+
+
+@pytest.mark.parametrize("tier", ["0", "1", "2"])
+def test_what_another_method_puts_into_a_list_or_dict_is_seen(tmp_path, tier):
+    model = torch.jit.script(Growing())
+    model.save(tmp_path / "model.pt")
+    x = torch.rand(3)
+    torch.save((x,), tmp_path / "in.pt")
+    order = ["forward", "forward", "grow", "forward", "forward"]
+    lines = run_cases([(tmp_path / "model.pt", tmp_path / "in.pt", tmp_path / f"{i}.pt", method)
+                       for i, method in enumerate(order)], extra=["--keep-loaded", "--tier", tier])
+    assert all(line.endswith("ok") for line in lines), lines
+    for i, method in enumerate(order):
+        expected = getattr(model, method)(x)
+        assert values.difference(expected, torch.load(tmp_path / f"{i}.pt", weights_only=True)) is None, (i, method)
