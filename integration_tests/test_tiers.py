@@ -347,10 +347,10 @@ class Growing(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.numbers: list[int] = [1, 2]
-        self.names: dict[str, int] = {"a": 1}
-        self.words: list[str] = ["x"]
-        self.fixed: dict[str, float] = {"kept": 0.5}
+        self.numbers = [1, 2]
+        self.names = {"a": 1}
+        self.words = ["x"]
+        self.fixed = {"kept": 0.5}
 
     def forward(self, x: Tensor) -> Tensor:
         y = x * self.numbers[0] + len(self.numbers) * 100 + self.fixed["kept"]

@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/softmax_ops.h>
 #include <c10/util/SmallVector.h>
+#include <c10/util/strides.h>
 
 #include <algorithm>
 #include <cmath>
@@ -163,16 +164,14 @@ void Compute(const ColumnSoftmax& softmax, float* to) {
 // softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
 void Softmax(NativeArguments in, IValue* out) {
   const at::Tensor& input = in[0].toTensor();
-  std::optional<ColumnSoftmax> softmax;
-  at::Tensor result;
-  if (in[2].isNone() && IsPlainFloat(input)) {
-    result = NewFloats(input.sizes(), at::MemoryFormat::Contiguous);
-    softmax = ColumnSoftmaxOf(input, in[1].toInt(), result.strides());
-  }
+  const auto softmax = in[2].isNone() && IsPlainFloat(input)
+                           ? ColumnSoftmaxOf(input, in[1].toInt(), c10::contiguous_strides(input.sizes()))
+                           : std::nullopt;
   if (!softmax) {
     EntryOf<at::_ops::softmax_int>().function(in, out);
     return;
   }
+  at::Tensor result = NewFloats(input.sizes(), at::MemoryFormat::Contiguous);
   Compute(*softmax, result.mutable_data_ptr<float>());
   *out = std::move(result);
 }

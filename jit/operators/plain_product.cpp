@@ -84,8 +84,8 @@ int64_t OffsetOf(const at::Tensor& tensor, int64_t number) {
   return offset;
 }
 
-// Whether BLAS multiplies faster than the kernel on this processor: MKL's best code is for Intel's alone. Of products
-// as attentions have them the kernel has 0.7 to 0.9 of its speed there, and 1.0 to 1.7 elsewhere.
+// Whether BLAS multiplies faster than the kernel on this processor: MKL's best code is for Intel's alone
+// (benchmarks/product_benchmark).
 bool HasFastBlas() {
   static const bool is_intel = __builtin_cpu_is("intel") != 0;
   return is_intel || !kernels::HasVectors();

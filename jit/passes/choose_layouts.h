@@ -3,7 +3,8 @@
 // as far as it may. Convolutions of sequences, [batch, channels, length], become convolutions of images of one row, so
 // that their channels lie side by side, too: where a model transposes sequences around them, nothing is copied. What a
 // model copies into the default order although it lies channels-last (`x.permute(0, 3, 1, 2).contiguous()`) stays as it
-// is.
+// is, and images that it makes of what has its channels inside (the results of an attention's heads, transposed and
+// reshaped) are made channels-last where a convolution reads them.
 //
 // The rules of the facts (definitions/operator_facts.h) tell how an order goes from operand to result: a node is given
 // an operand in another order than the baseline has it in if the order of what it gives is known in both. Some give the
@@ -12,8 +13,9 @@
 // order of the baseline: answers, FrameStates, memory that is written where somebody else may see it. Where that order
 // is not known exactly and yet would be seen, the convolution stays as it is.
 //
-// Where the target's libraries gain by it (compiler/target.h), where no gradients are recorded, and for convolutions
-// and copies of which the facts tell how the baseline's result lies in memory. Returns whether the graph changed.
+// Where the target's libraries gain by it (compiler/target.h), where no gradients are recorded, and for convolutions,
+// copies and reshapes of which the facts tell how the baseline's result lies in memory. Returns whether the graph
+// changed.
 #pragma once
 
 namespace hearth {

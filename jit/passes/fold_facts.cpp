@@ -335,6 +335,7 @@ class FactFolder {
       const c10::IValue* written = ConstantOf(*before->input(1));
       if (written == nullptr || !written->isString()) return false;
       if (written->toStringRef() != key->toStringRef()) continue;
+      if (*before->input(2)->type() != *node->output()->type()) return false;
       Replace(node, before->input(2));
       ForgetDict(dict);
       return true;

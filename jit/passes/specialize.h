@@ -7,7 +7,8 @@
 //     being inlined already, and the graph stays within the node budget. InlinedCall chains say who called.
 //   - `self` bound to an object makes it a constant; an attribute of a constant object that no method assigns is a
 //     constant, named by its path ("layer1.0.conv1.weight") and carrying (instance, slot). Tensors and containers stay
-//     the very same objects. A module behind an interface is what it is in the object.
+//     the very same objects; a list or dict stays an attribute if some method may write to one of its type. A module
+//     behind an interface is what it is in the object.
 //   - A prim::If on a constant becomes the branch taken; a Loop that does not run becomes its inputs; what a loop
 //     carries round unchanged is not carried.
 // Constants stand at the top of the graph, scalars once each.
