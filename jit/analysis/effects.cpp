@@ -33,7 +33,7 @@ bool IsContainer(const c10::Type& type) {
 }
 
 // Whether its operator makes a new list or dict.
-bool MakesContainer(const Node& node) {
+bool MakesListOrDict(const Node& node) {
   return node.kind() == sym::kListConstruct || node.kind() == sym::kDictConstruct || node.kind() == c10::aten::dict ||
          node.kind() == c10::aten::list;
 }
@@ -85,7 +85,7 @@ void UnitEffects::FindFillings(const Node& node) {
   const bool is_foreign = callee != nullptr && dynamic_cast<const Function*>(callee) == nullptr;
   for (size_t i = 0; i < node.inputs().size(); ++i) {
     const Value& input = *node.input(i);
-    if (!IsContainer(*input.type()) || MakesContainer(*input.node())) continue;
+    if (!IsContainer(*input.type()) || MakesListOrDict(*input.node())) continue;
     if (is_foreign || WritesInput(node, i)) filled_.insert(input.type()->repr_str());
   }
 }
