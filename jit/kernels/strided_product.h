@@ -1,5 +1,6 @@
-// Products of float32 matrices of which nothing is known beforehand: both operands are packed as they are multiplied
-// (product.h). Only where HasVectors().
+// Products of float32 matrices of which nothing is known beforehand, whatever strides they have: a panel of the
+// right-hand side is packed when its turn comes (product.h), or read where it lies if few rows are multiplied with it.
+// Only where HasVectors(). Sums are in the order of the inner size.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,8 @@ struct StridedMatrix {
 struct StridedProduct {
   int64_t rows = 0, inner = 0, columns = 0;
   StridedMatrix left = {}, right = {};  // [rows, inner] and [inner, columns]
-  float* result =
-      nullptr;  // [rows, columns], a row's elements one after the other; nothing in common with the operands
+  // [rows, columns], a row's elements one after the other; nothing in common with the operands.
+  float* result = nullptr;
   int64_t result_stride = 0;  // from row to row
 };
 
