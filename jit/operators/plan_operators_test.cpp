@@ -172,6 +172,11 @@ TEST(MatmulTest, TakesBatchesAsTheyLie) {
       {at::randn({40, 9, 8}), at::randn({40, 8, 7})},
       {at::randn({2, 3, 0}), at::randn({2, 0, 4})},
       {at::randn({1, 3, 4}), at::randn({6, 4, 2})},
+      // Enough for several threads.
+      {at::randn({4, 300, 64}), at::randn({4, 500, 64}).transpose(1, 2)},
+      {at::randn({2, 64, 300}).transpose(1, 2), at::randn({2, 64, 1000}).slice(2, 0, 901)},
+      {at::randn({1, 64}), at::randn({64, 40000})},
+      {at::randn({40000, 64}), at::randn({64, 1})},
       {at::randn({3, 4}).to(at::kDouble), at::randn({4, 2}).to(at::kDouble)},
       {at::randn({5}), at::randn({5})}};
   for (const auto& [a, b] : pairs) {
