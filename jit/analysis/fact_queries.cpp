@@ -30,18 +30,6 @@ Answer Contains(const ValueFacts& list, const ValueFacts& element, SizeAlgebra& 
   return none ? Answer(false) : Answer();
 }
 
-// Of a constant list of strings that nobody writes.
-Answer ContainsText(const Value& list, const IValue* element, const ValueFactTable& table) {
-  const IValue* constant = ConstantOf(list);
-  if (constant == nullptr || !constant->isList() || element == nullptr || !element->isString()) return {};
-  if (table.memory().MayHoldOthers(list)) return {};
-  for (const IValue& held : constant->toListRef()) {
-    if (!held.isString()) return {};
-    if (held.toStringRef() == element->toStringRef()) return IValue(true);
-  }
-  return IValue(false);
-}
-
 // all() and any() of a list literal, as far as constants in it decide. `decisive`: the element that does so alone.
 Answer Quantified(const Value& list, bool decisive, const ValueFactTable& table) {
   const Node& maker = *list.node();
@@ -135,10 +123,7 @@ std::optional<IValue> AnswerFromFacts(const Node& node, ValueFactTable& table) {
     const IValue* other = ConstantOf(*node.input(1));
     return other != nullptr && other->isNone() ? Answer(!is) : Answer();
   }
-  if (node.kind() == c10::aten::__contains__) {
-    const Answer text = ContainsText(*node.input(0), ConstantOf(*node.input(1)), table);
-    return text ? text : Contains(facts, table.Of(*node.input(1)), table.sizes());
-  }
+  if (node.kind() == c10::aten::__contains__) return Contains(facts, table.Of(*node.input(1)), table.sizes());
   const Answer compared = Compared(node, table);
   return compared ? compared : ComparedWithItself(node);
 }

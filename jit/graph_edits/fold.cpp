@@ -57,11 +57,6 @@ std::optional<c10::IValue> Run(const Operator& op, std::span<const c10::IValue* 
   }
 }
 
-bool IsQuestion(const Operator& op) {
-  static const c10::Symbol kContains = c10::Symbol::fromQualString("aten::__contains__");
-  return op.symbol() == kContains || op.symbol() == c10::aten::__getitem__ || op.symbol() == c10::aten::len;
-}
-
 }  // namespace
 
 std::optional<c10::IValue> FoldOperator(const Operator& op, std::span<const c10::IValue* const> inputs) {
@@ -75,8 +70,12 @@ std::optional<c10::IValue> FoldOperator(const Operator& op, std::span<const c10:
   return Run(op, inputs);
 }
 
+bool IsQuestion(c10::Symbol op) {
+  return op == c10::aten::__contains__ || op == c10::aten::__getitem__ || op == c10::aten::len;
+}
+
 std::optional<c10::IValue> FoldQuestion(const Operator& op, std::span<const c10::IValue* const> inputs) {
-  if (inputs.empty() || !IsQuestion(op) || !(inputs[0]->isList() || inputs[0]->isGenericDict())) return {};
+  if (inputs.empty() || !IsQuestion(op.symbol()) || !(inputs[0]->isList() || inputs[0]->isGenericDict())) return {};
   for (const c10::IValue* input : inputs.subspan(1)) {
     if (!IsScalar(*input)) return {};
   }

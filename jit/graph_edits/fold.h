@@ -17,8 +17,11 @@ namespace hearth {
 // The single result, or nothing if the operator is not to be run now. Thread-safe.
 std::optional<c10::IValue> FoldOperator(const Operator& op, std::span<const c10::IValue* const> inputs);
 
-// The same of a question to a list or dict, the first input, that nobody writes: how long it is, whether it has a key
-// or element, and which, if that is a number, string, device, enum or None.
+// Whether an operator only asks a list or dict, its first input: how long it is, whether it has a key or element, and
+// which.
+bool IsQuestion(c10::Symbol op);
+
+// The same of a question to one that nobody writes, if the answer is a number, string, device, enum or None.
 std::optional<c10::IValue> FoldQuestion(const Operator& op, std::span<const c10::IValue* const> inputs);
 
 }  // namespace hearth

@@ -170,7 +170,7 @@ class Region {
 
   Piece PieceOf(int64_t panel, const Range& kernel_rows) const {
     const int64_t column = panel * PanelColumns(), count = std::min(out_ - column, PanelColumns());
-    const int64_t padded = DivideUp(count, LanesHere()) * LanesHere();
+    const int64_t padded = PaddedColumns(count);
     return {kernel_rows, column, count, padded, packed_ + column * inner_ + kernel_rows.begin * inner_of_row_ * padded};
   }
 

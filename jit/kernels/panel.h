@@ -79,6 +79,9 @@ class LeftRows {
 int64_t RowsOfTile();
 int64_t TilesOfRows(int64_t rows);
 
+// With those that fill up the last vector, as packed panels have them.
+inline int64_t PaddedColumns(int64_t columns) { return DivideUp(columns, LanesHere()) * LanesHere(); }
+
 // About how long a part of the result takes for each element of the inner size: its products, of which a processor does
 // two vectors a cycle, and what it reads of both operands, from a cache that it shares, four numbers a cycle.
 int64_t PartCycles(int64_t rows, int64_t columns);

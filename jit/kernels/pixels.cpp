@@ -1,5 +1,7 @@
 #include "jit/kernels/pixels.h"
 
+#include <limits>
+
 #include "jit/kernels/target.h"
 
 #define HEARTH_LOOPS "jit/kernels/pixels_loops.h"

@@ -26,7 +26,8 @@ void LargestOfPixels(const PixelRow& pixels, int64_t channels, float* largest);
 void LargestOfPixels(std::span<const float* const> pixels, int64_t channels, float* largest);
 // Of each channel: the sum of the numbers, each times its pixel's weight. There is at least one pixel.
 void BlendPixels(std::span<const float* const> pixels, const float* weights, int64_t channels, float* blended);
-// Of each channel: the sum of the exponentials of the numbers, each less its channel's `base`.
+// Of each channel: the sum of the exponentials of the numbers, each less its channel's `base`. One of minus infinity,
+// as the largest of numbers that are all so, counts as zero: their exponentials are zero then, and not NaN.
 void SumExponentials(const PixelRow& pixels, int64_t channels, const float* base, float* sums);
 // These exponentials, each times its channel's factor. `to`: pixels that lie `to_stride` floats apart.
 void ScaleExponentials(const PixelRow& pixels, int64_t channels, const float* base, const float* factors, float* to,

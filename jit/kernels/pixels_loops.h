@@ -94,12 +94,18 @@ void Blend(const float* const* pixels, const float* weights, int64_t count, int6
   });
 }
 
+// What is taken off a channel's numbers.
+Vector BaseOf(const float* base, int64_t count) {
+  const Vector largest = LoadFirst(base, count);
+  return WhereEqual(largest, Broadcast(-std::numeric_limits<float>::infinity()), Zeros(), largest);
+}
+
 void SumExponentials(const PixelRow& pixels, int64_t channels, const float* base, float* sums) {
   ForAllChannels(channels, [&]<int64_t kVectors>(int64_t channel, int64_t rest) {
     Vector all[kVectors], of_channel[kVectors];
     for (int64_t i = 0; i < kVectors; ++i) {
       all[i] = Zeros();
-      of_channel[i] = LoadFirst(base + channel + i * kLanes, rest - i * kLanes);
+      of_channel[i] = BaseOf(base + channel + i * kLanes, rest - i * kLanes);
     }
     const float* from = pixels.first + channel;
     for (int64_t pixel = 0; pixel < pixels.count; ++pixel, from += pixels.stride) {
@@ -116,7 +122,7 @@ void ScaleExponentials(const PixelRow& pixels, int64_t channels, const float* ba
     Vector factor[kVectors], of_channel[kVectors];
     for (int64_t i = 0; i < kVectors; ++i) {
       factor[i] = LoadFirst(factors + channel + i * kLanes, rest - i * kLanes);
-      of_channel[i] = LoadFirst(base + channel + i * kLanes, rest - i * kLanes);
+      of_channel[i] = BaseOf(base + channel + i * kLanes, rest - i * kLanes);
     }
     const float* from = pixels.first + channel;
     for (int64_t pixel = 0; pixel < pixels.count; ++pixel, from += pixels.stride) {

@@ -124,6 +124,14 @@ TEST_P(PixelsTest, ExponentialsAreSummedAndScaled) {
   EXPECT_EQ(sums[static_cast<size_t>(channels_)], kUntouched);
 }
 
+TEST_P(PixelsTest, ExponentialsOfMinusInfinityAreZero) {
+  std::ranges::fill(numbers_, -std::numeric_limits<float>::infinity());
+  std::vector<float> base = Result(), sums = Result();
+  LargestOfPixels(Row(), channels_, base.data());
+  SumExponentials(Row(), channels_, base.data(), sums.data());
+  EXPECT_EQ(sums, Expected(0, [](float sum, float) { return sum; }));
+}
+
 TEST_P(PixelsTest, EachNumberIsScaledByItsChannels) {
   std::vector<float> factors = Result(), offsets = Result();
   for (int64_t channel = 0; channel < channels_; ++channel) {

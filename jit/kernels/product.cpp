@@ -19,7 +19,7 @@ void MultiplyBlock(const Product& product, const ProductPart& part, const Range&
   // What a panel has for the inner numbers from `begin` on.
   const auto panel_at = [&](int64_t panel, int64_t begin) {
     const int64_t columns = std::min(product.columns - panel * width, width);
-    return product.packed + panel * width * product.inner + DivideUp(columns, LanesHere()) * LanesHere() * begin;
+    return product.packed + panel * width * product.inner + PaddedColumns(columns) * begin;
   };
   const int64_t tiles = TilesOfRows(part.row_end - part.row_begin);
   for (int64_t panel = part.panel_begin; panel < part.panel_end; ++panel) {
@@ -36,7 +36,7 @@ void MultiplyBlock(const Product& product, const ProductPart& part, const Range&
                    .segment = inner.size(),
                    .rows = part.row_end - part.row_begin,
                    .panel = panel_at(panel, inner.begin),
-                   .panel_stride = DivideUp(std::min(product.columns - column, width), LanesHere()) * LanesHere(),
+                   .panel_stride = PaddedColumns(std::min(product.columns - column, width)),
                    .is_first_read = (panel == part.panel_begin && is_first) || tiles == 1,
                    .columns = std::min(product.columns - column, width),
                    .bias = is_last && product.bias != nullptr ? product.bias + column : nullptr,
@@ -56,13 +56,13 @@ int64_t PanelColumns() { return 2 * LanesHere(); }
 
 int64_t PanelsOf(int64_t columns) { return DivideUp(columns, PanelColumns()); }
 
-int64_t PackedSize(int64_t inner, int64_t columns) { return DivideUp(columns, LanesHere()) * LanesHere() * inner; }
+int64_t PackedSize(int64_t inner, int64_t columns) { return PaddedColumns(columns) * inner; }
 
 void PackMatrix(const float* matrix, int64_t inner_stride, int64_t column_stride, int64_t inner, int64_t columns,
                 float* packed) {
-  const int64_t lanes = LanesHere(), panel = PanelColumns();
+  const int64_t panel = PanelColumns();
   for (int64_t begin = 0; begin < columns; begin += panel) {
-    const int64_t width = std::min(columns - begin, panel), padded = DivideUp(width, lanes) * lanes;
+    const int64_t width = std::min(columns - begin, panel), padded = PaddedColumns(width);
     const float* const from = matrix + begin * column_stride;
     if (inner_stride == 1 && column_stride != 1) {
       CopyTransposed(from, column_stride, packed, padded, inner, width);

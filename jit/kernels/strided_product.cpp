@@ -36,7 +36,7 @@ Panel PanelOf(const StridedProduct& product, const Range& inner, int64_t column,
   thread_local std::vector<float> packed;
   packed.resize(static_cast<size_t>(PackedSize(inner.size(), columns)));
   PackMatrix(from, right.row_stride, right.column_stride, inner.size(), columns, packed.data());
-  return {packed.data(), DivideUp(columns, LanesHere()) * LanesHere()};
+  return {packed.data(), PaddedColumns(columns)};
 }
 
 }  // namespace

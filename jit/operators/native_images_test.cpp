@@ -190,6 +190,8 @@ TEST(SoftmaxTest, OverTheTokensOfEachChannelIsLibTorchs) {
   at::Tensor strange = at::randn({3, 200, 24});
   strange.select(2, 3).fill_(-infinity);
   strange[0].select(1, 5).slice(0, 0, 150).fill_(-infinity);
+  strange[1].select(1, 9).fill_(-200);
+  strange[1].select(1, 9).slice(0, 0, 100).fill_(-infinity);
   strange[1][7][6] = infinity;
   strange[2][190][7] = std::numeric_limits<float>::quiet_NaN();
   for (const at::Tensor& tensor :

@@ -7,8 +7,6 @@
 #include <c10/util/strides.h>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -100,28 +98,24 @@ struct Weights {
   float* sums;
 };
 
-// As if all numbers were smaller: where all are minus infinity their exponentials are zero, and not NaN.
-float BaseOf(float largest) { return largest == -std::numeric_limits<float>::infinity() ? 0 : largest; }
-
 void Weigh(const kernels::PixelRow& pixels, int64_t channels, const Weights& weights) {
   kernels::LargestOfPixels(pixels, channels, weights.largest);
-  std::transform(weights.largest, weights.largest + channels, weights.largest, BaseOf);
   kernels::SumExponentials(pixels, channels, weights.largest, weights.sums);
 }
 
 // Of all parts of a batch, in the memory of the first one, with the sums' inverses in the place of them.
 void Combine(const Weights& first, int64_t parts, int64_t channels) {
+  const auto count = static_cast<size_t>(channels);
   const kernels::PixelRow largest_of_parts{first.largest, parts, channels};
-  const std::unique_ptr<float[]> largest(new float[static_cast<size_t>(channels)]);
-  kernels::LargestOfPixels(largest_of_parts, channels, largest.get());
-  for (int64_t i = 0; i < channels; ++i) {
-    float sum = 0;
-    for (int64_t part = 0; part < parts; ++part)
-      sum += first.sums[part * channels + i] *
-             std::exp(first.largest[part * channels + i] - largest[static_cast<size_t>(i)]);
-    first.sums[i] = 1 / sum;
+  std::vector<float> largest(count), ones(count, 1.0F), factors(static_cast<size_t>(parts) * count);
+  kernels::LargestOfPixels(largest_of_parts, channels, largest.data());
+  kernels::ScaleExponentials(largest_of_parts, channels, largest.data(), ones.data(), factors.data(), channels);
+  for (size_t i = 0; i < count; ++i) first.sums[i] *= factors[i];
+  for (size_t part = 1; part < static_cast<size_t>(parts); ++part) {
+    for (size_t i = 0; i < count; ++i) first.sums[i] += first.sums[part * count + i] * factors[part * count + i];
   }
-  std::copy_n(largest.get(), channels, first.largest);
+  for (size_t i = 0; i < count; ++i) first.sums[i] = 1 / first.sums[i];
+  std::ranges::copy(largest, first.largest);
 }
 
 void Compute(const ColumnSoftmax& softmax, float* to) {

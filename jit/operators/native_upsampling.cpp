@@ -117,20 +117,24 @@ struct AskedSizes {
   const IValue *down = nullptr, *across = nullptr;
 };
 
-// Of a side; nothing where LibTorch has to say what is wrong.
+// Of a side; nothing where LibTorch has to say what is wrong, or places and weights would take much memory beside the
+// result's.
 std::optional<SideSizes> SizesOf(int64_t input, const AskedSizes& asked, size_t side) {
+  constexpr int64_t kMost = int64_t{1} << 20;
   SideSizes result{input, 0, std::nullopt};
   if (asked.factors != nullptr && !asked.factors->isNone()) {
     if (!asked.sizes->isNone() || Elements(*asked.factors).size() != 2) return {};
     result.factor = Get<double>(Elements(*asked.factors)[side]);
-    result.output = static_cast<int64_t>(static_cast<double>(input) * *result.factor);
+    const double size = static_cast<double>(input) * *result.factor;
+    if (!(size >= 1 && size <= static_cast<double>(kMost))) return {};
+    result.output = static_cast<int64_t>(size);
   } else {
     if (asked.sizes->isNone() || Elements(*asked.sizes).size() != 2) return {};
     result.output = Get<int64_t>(Elements(*asked.sizes)[side]);
     const IValue* factor = side == 0 ? asked.down : asked.across;
     if (factor != nullptr && !factor->isNone()) result.factor = Get<double>(*factor);
   }
-  return result.output > 0 ? std::optional(result) : std::nullopt;
+  return result.output > 0 && result.output <= kMost ? std::optional(result) : std::nullopt;
 }
 
 // What is made of one row for all of its result's pixels, of one channel each.

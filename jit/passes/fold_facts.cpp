@@ -26,8 +26,6 @@
 namespace hearth {
 namespace {
 
-const Symbol kContains = Symbol::fromQualString("aten::__contains__");
-
 // By what they are computed of, the ints that a place in the graph sees.
 class NumberTable {
  public:
@@ -328,10 +326,9 @@ class FactFolder {
     if (std::ranges::any_of(dict.uses(), elsewhere)) return false;
     for (Node* before = node->prev(); before != &maker; before = before->prev()) {
       if (std::ranges::find(before->inputs(), &dict) == before->inputs().end()) continue;
-      const bool only_asks = before->kind() == c10::aten::__getitem__ || before->kind() == kContains;
-      if (only_asks) continue;
-      if (before->kind() != c10::aten::_set_item || before->inputs().size() != 3 || before->input(0) != &dict)
-        return false;
+      if (before->input(0) != &dict) return false;
+      if (IsQuestion(before->kind())) continue;
+      if (before->kind() != c10::aten::_set_item || before->inputs().size() != 3) return false;
       const c10::IValue* written = ConstantOf(*before->input(1));
       if (written == nullptr || !written->isString()) return false;
       if (written->toStringRef() != key->toStringRef()) continue;
