@@ -135,7 +135,7 @@ struct OperatorDefinition {
   // ---- While compiling ----
   Folding folding = Folding::kNone;
   bool traps = false;          // the processor does, on a division by zero
-  bool folds_tensors = false;  // of constant tensors, the result may become a constant
+  bool uninitialized = false;  // the elements of its result are whatever was in their memory
   AutocastPolicy autocast = AutocastPolicy::kNone;
   // The word of this activation as part of a product or convolution before it (libraries/packed_weight.h); empty if it
   // cannot be.

@@ -27,6 +27,19 @@ void Linear(Call& call) {
   call.GiveOrder(StrideOrder::Default(true));
 }
 
+// Of an input's columns.
+void LeftLinear(Call& call) {
+  std::optional<KnownSizes> sizes = call.in(0).sizes;
+  const std::optional<KnownSizes>& weight = call.in(1).sizes;
+  if (sizes && sizes->size() >= 2 && weight && weight->size() == 2) {
+    (*sizes)[sizes->size() - 2] = weight->front();
+  } else {
+    sizes.reset();
+  }
+  call.Give(0, call.in(0), Same(call.in(0), call.in(1)), std::move(sizes));
+  call.GiveOrder(StrideOrder::Default(true));
+}
+
 // The weight may be packed beside, in a format of which nothing is known.
 void PlanLinear(Call& call) {
   Linear(call);
@@ -201,12 +214,9 @@ void PlannedRecurrence(Call& call) {
 using enum OperatorClass;
 
 const OperatorDefinition kDefinitions[] = {
-    {.name = "aten::linear",
-     .kind = kProduct,
-     .facts = Linear,
-     .folds_tensors = true,
-     .autocast = AutocastPolicy::kReduced},
+    {.name = "aten::linear", .kind = kProduct, .facts = Linear, .autocast = AutocastPolicy::kReduced},
     {.name = "hearth::linear", .kind = kProduct, .facts = PlanLinear, .into = {"", "hearth::linear", "into"}},
+    {.name = "hearth::left_linear", .kind = kProduct, .facts = LeftLinear, .into = {"", "hearth::left_linear", "into"}},
     {.name = "aten::matmul",
      .kind = kProduct,
      .facts = Matmul,
@@ -233,15 +243,14 @@ const OperatorDefinition kDefinitions[] = {
      .kind = kNormalization,
      .facts = Softmax,
      .row = &row::kSoftmax,
-     .into = {"int", "aten::softmax", "int_out"},
-     .folds_tensors = true},
+     .into = {"int", "aten::softmax", "int_out"}},
     {.name = "aten::log_softmax",
      .kind = kNormalization,
      .facts = Softmax,
      .row = &row::kLogSoftmax,
      .autocast = AutocastPolicy::kFullUnlessDtypeGiven},
     {.name = "aten::instance_norm", .kind = kNormalization, .facts = FirstLike, .hides_writes = true},
-    {.name = "aten::_weight_norm", .kind = kNormalization, .facts = WeightNorm, .folds_tensors = true},
+    {.name = "aten::_weight_norm", .kind = kNormalization, .facts = WeightNorm},
     {.name = "aten::group_norm", .kind = kNormalization, .facts = GroupNorm, .autocast = AutocastPolicy::kFull},
     {.name = "aten::_transformer_encoder_layer_fwd", .kind = kAttention, .facts = FirstLike},
     {.name = "aten::rms_norm", .kind = kNormalization, .facts = FirstLike},
@@ -253,12 +262,12 @@ const OperatorDefinition kDefinitions[] = {
     {.name = "hearth::lstm", .kind = kRecurrent, .facts = PlannedRecurrence},
     {.name = "hearth::gru", .kind = kRecurrent, .facts = PlannedRecurrence},
     {.name = "aten::gru_cell", .kind = kRecurrent, .facts = GruCell, .autocast = AutocastPolicy::kReduced},
-    {.name = "aten::embedding", .kind = kIndexing, .facts = Embedding, .folds_tensors = true},
+    {.name = "aten::embedding", .kind = kIndexing, .facts = Embedding},
     {.name = "aten::native_layer_norm", .kind = kNormalization, .autocast = AutocastPolicy::kFull},
     {.name = "aten::_batch_norm_impl_index", .kind = kNormalization, .hides_writes = true},
     {.name = "aten::cudnn_batch_norm", .kind = kNormalization, .hides_writes = true},
     {.name = "aten::miopen_batch_norm", .kind = kNormalization, .hides_writes = true},
-    {.name = "aten::einsum", .kind = kProduct, .facts = Einsum, .hides_aliases = true, .folds_tensors = true},
+    {.name = "aten::einsum", .kind = kProduct, .facts = Einsum, .hides_aliases = true},
     {.name = "aten::linalg_multi_dot", .kind = kProduct, .hides_aliases = true},
     {.name = "aten::chain_matmul", .kind = kProduct, .hides_aliases = true, .autocast = AutocastPolicy::kReduced},
     {.name = "aten::addmv", .kind = kProduct, .autocast = AutocastPolicy::kReduced},

@@ -71,6 +71,7 @@ inline const c10::Symbol kSlotAttr = c10::Symbol::attr("slot");
 inline const c10::Symbol kConvolution = c10::Symbol::fromQualString("hearth::convolution");
 inline const c10::Symbol kChannelShuffle = c10::Symbol::fromQualString("hearth::channel_shuffle");
 inline const c10::Symbol kLinear = c10::Symbol::fromQualString("hearth::linear");
+inline const c10::Symbol kLeftLinear = c10::Symbol::fromQualString("hearth::left_linear");
 inline const c10::Symbol kAddConvolution = c10::Symbol::fromQualString("hearth::add_convolution");
 
 }  // namespace hearth::sym

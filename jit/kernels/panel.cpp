@@ -27,6 +27,7 @@ struct Tile {
   const float* panel;
   int64_t panel_stride;
   const float* bias;
+  const float* row_bias;
   float* result;
   int64_t result_stride;
   bool continues;
@@ -79,6 +80,7 @@ void MultiplyPanel(const PanelProduct& product, NextPanel& next) {
             .panel = product.panel,
             .panel_stride = product.panel_stride,
             .bias = product.bias,
+            .row_bias = product.row_bias,
             .result = product.result,
             .result_stride = product.result_stride,
             .continues = product.continues,
@@ -107,6 +109,7 @@ void MultiplyPanel(const PanelProduct& product, NextPanel& next) {
     if (product.activation != Activation::kNone)
       Activate(product.activation, product.slope, tile.result, height, product.columns, product.result_stride);
     tile.left += height * product.left_stride;
+    if (tile.row_bias != nullptr) tile.row_bias += height;
     tile.result += height * product.result_stride;
   }
 }

@@ -47,12 +47,13 @@ struct PanelProduct {
   std::span<const int64_t> segments;
   int64_t segment = 0;
   int64_t rows = 0;
-  const float* panel = nullptr;  // the numbers that the first one of the first segment is multiplied with
-  int64_t panel_stride = 0;      // from one of them to those of the next; whole vectors can be read from each
-  bool is_first_read = false;    // nobody has fetched the panel: its first tile does, ahead of itself
-  int64_t columns = 0;           // of the panel
-  const float* bias = nullptr;   // of its columns, or null
-  float* result = nullptr;       // [rows, columns]
+  const float* panel = nullptr;     // the numbers that the first one of the first segment is multiplied with
+  int64_t panel_stride = 0;         // from one of them to those of the next; whole vectors can be read from each
+  bool is_first_read = false;       // nobody has fetched the panel: its first tile does, ahead of itself
+  int64_t columns = 0;              // of the panel
+  const float* bias = nullptr;      // of its columns, or null
+  const float* row_bias = nullptr;  // of the rows, or null
+  float* result = nullptr;          // [rows, columns]
   int64_t result_stride = 0;
   bool continues = false;  // the sums begin with what is in the result
   bool adds = false;       // what is in the result beforehand, before the activation

@@ -91,6 +91,7 @@ void ComputeTile(const Tile& tile) {
 #pragma GCC unroll 16
       for (int chain = 1; chain < kChains; ++chain) sum = Add(sum, sums[chain][row][i]);
       sum = Add(sum, bias);
+      if (tile.row_bias != nullptr) sum = Add(sum, Broadcast(tile.row_bias[row]));
       float* const to = tile.result + row * tile.result_stride + i * kLanes;
       if (tile.adds) sum = Add(sum, LoadFirst(to, columns));
       StoreFirst(to, columns, sum);

@@ -47,6 +47,7 @@ void Multiply(const StridedProduct& product, const ProductPart& part) {
   const int64_t rows = part.row_end - part.row_begin;
   for (int64_t block = 0; block < inner_blocks; ++block) {
     const Range inner = PartOf(product.inner, block, inner_blocks);
+    const bool is_last = block + 1 == inner_blocks;
     const float* const first =
         product.left.data + part.row_begin * product.left.row_stride + inner.begin * product.left.column_stride;
     const bool is_by_rows = product.left.column_stride == 1;
@@ -64,9 +65,12 @@ void Multiply(const StridedProduct& product, const ProductPart& part) {
                      .panel = right.numbers,
                      .panel_stride = right.stride,
                      .columns = columns,
+                     .row_bias = is_last && product.row_bias != nullptr ? product.row_bias + part.row_begin : nullptr,
                      .result = product.result + part.row_begin * product.result_stride + column,
                      .result_stride = product.result_stride,
-                     .continues = block > 0},
+                     .continues = block > 0,
+                     .activation = is_last ? product.activation : Activation::kNone,
+                     .slope = product.slope},
                     next);
     }
   }

@@ -1,10 +1,11 @@
 // Products of float32 matrices of which nothing is known beforehand, whatever strides they have: a panel of the
 // right-hand side is packed when its turn comes (product.h), or read where it lies if few rows are multiplied with it.
-// Only where HasVectors(). Sums are in the order of the inner size.
+// Only where HasVectors(). Sums are in the order of the inner size, the bias after them.
 #pragma once
 
 #include <cstdint>
 
+#include "jit/kernels/activation.h"
 #include "jit/kernels/product.h"
 
 namespace hearth::kernels {
@@ -20,7 +21,10 @@ struct StridedProduct {
   StridedMatrix left = {}, right = {};  // [rows, inner] and [inner, columns]
   // [rows, columns], a row's elements one after the other; nothing in common with the operands.
   float* result = nullptr;
-  int64_t result_stride = 0;  // from row to row
+  int64_t result_stride = 0;        // from row to row
+  const float* row_bias = nullptr;  // [rows], or null
+  Activation activation = Activation::kNone;
+  float slope = 0;
 };
 
 // A part of the result. What it needs of the right-hand side is packed into memory of the calling thread.

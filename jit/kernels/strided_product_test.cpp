@@ -95,6 +95,34 @@ TEST_F(StridedProductTest, LargeOnesAreMultipliedInBlocks) {
   }
 }
 
+// In blocks of rows, of columns and of the inner size alike, and in parts.
+TEST_F(StridedProductTest, ABiasOfRowsAndAnActivationComeLast) {
+  for (const auto& [rows, inner, columns] :
+       {std::tuple<int64_t, int64_t, int64_t>{20, 7, 40}, {1, 3, 5}, {33, 1500, 20}, {200, 40, 70}}) {
+    const Matrix left(rows, inner, Lie::kRows, 1), right(inner, columns, Lie::kRows, 2), bias(rows, 1, Lie::kRows, 3);
+    std::vector<float> bias_of_rows, bare(static_cast<size_t>(rows * columns)), result = bare;
+    for (int64_t i = 0; i < rows; ++i) bias_of_rows.push_back(bias.At(i, 0));
+    StridedProduct product = {.rows = rows,
+                              .inner = inner,
+                              .columns = columns,
+                              .left = left.view,
+                              .right = right.view,
+                              .result = bare.data(),
+                              .result_stride = columns};
+    const StridedProductParts parts(product, 1, 3);
+    for (int64_t i = 0; i < parts.count(); ++i) Multiply(product, parts[i]);
+    product.result = result.data();
+    product.row_bias = bias_of_rows.data();
+    product.activation = Activation::kLeakyRelu;
+    product.slope = 0.5f;
+    for (int64_t i = 0; i < parts.count(); ++i) Multiply(product, parts[i]);
+    for (int64_t i = 0; i < rows * columns; ++i) {
+      const float sum = bare[static_cast<size_t>(i)] + bias_of_rows[static_cast<size_t>(i / columns)];
+      ASSERT_EQ(result[static_cast<size_t>(i)], sum > 0 ? sum : sum * 0.5f) << rows << " rows, number " << i;
+    }
+  }
+}
+
 TEST_F(StridedProductTest, PartsCoverEachResultOnceAndAreAlike) {
   using Case = std::tuple<int64_t, int64_t, int64_t, int>;
   for (const auto& [batch, rows, columns, threads] :

@@ -51,15 +51,6 @@ std::shared_ptr<const WeightForm> MakeWeightForm(const dnnl::memory::desc& form)
 // The form for one of hearth's own kernels; null where the processor lacks what these are for.
 std::shared_ptr<const WeightForm> OwnForm(WeightUser user, int64_t groups = 1);
 
-// What a kernel of hearth's own computes after a product.
-struct KernelEpilogue {
-  bool adds = false;
-  kernels::Activation activation = kernels::Activation::kNone;
-  float slope = 0;
-};
-// Throws c10::Error for a word that is none. Nothing where the kernels do not have it all.
-std::optional<KernelEpilogue> KernelEpilogueOf(std::string_view epilogue);
-
 // Shared among the threads of the calling thread's operators. Denormal numbers are read as zero.
 void MultiplyOnThreads(const kernels::Product& product);
 

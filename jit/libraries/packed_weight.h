@@ -10,8 +10,11 @@
 #include <ATen/core/Tensor.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "jit/kernels/activation.h"
 
 namespace hearth::libraries {
 
@@ -35,5 +38,14 @@ void ApplyEpilogue(std::string_view epilogue, at::Tensor& tensor);
 bool Adds(std::string_view epilogue);
 // Whether it has no activation.
 bool IsBare(std::string_view epilogue);
+
+// What a kernel of hearth's own computes after a product.
+struct KernelEpilogue {
+  bool adds = false;
+  kernels::Activation activation = kernels::Activation::kNone;
+  float slope = 0;
+};
+// Throws c10::Error for a word that is none. Nothing where the kernels do not have it all.
+std::optional<KernelEpilogue> KernelEpilogueOf(std::string_view epilogue);
 
 }  // namespace hearth::libraries

@@ -4,10 +4,12 @@
 //
 // hearth::linear, which plans call in the place of a linear layer and what comes right after it, is that with an
 // activation in the result's memory; for inputs that a product was planned for (libraries/product.h), it is that
-// product. hearth::linears is several layers of one input, with their weights one below the other, as one product.
+// product. hearth::left_linear is a layer of a transposed input as the input lies, with a transposed result.
+// hearth::linears is several layers of one input, with their weights one below the other, as one product.
 #include <ATen/EmptyTensor.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/jit_type.h>
+#include <ATen/ops/add_ops.h>
 #include <ATen/ops/linear_ops.h>
 #include <ATen/ops/matmul_ops.h>
 #include <ATen/ops/narrow.h>
@@ -27,6 +29,7 @@
 #include "jit/operators/plain_product.h"
 #include "jit/operators/plain_tensor.h"
 #include "jit/operators/relu_of.h"
+#include "jit/operators/strided_copy.h"
 
 namespace hearth::native {
 namespace {
@@ -69,6 +72,16 @@ at::Tensor GpuProduct(const IValue& x, const IValue& weight, const IValue& bias,
   return blas->Linear(x.toTensor(), weight.toTensor(), OptionalTensorOf(bias), has_relu);
 }
 
+// The operand, or a copy whose rows lie one after the other if that is all that it lacks for a planned product.
+IValue WithRowsInOrder(const IValue& value) {
+  if (!value.isTensor()) return value;
+  const at::Tensor& x = value.toTensor();
+  if (!IsPlainFloat(x) || HasDefaultStrides(x) || x.numel() == 0 || !NoModeSeesOperators()) return value;
+  at::Tensor copy = NewFloats(x.sizes(), at::MemoryFormat::Contiguous);
+  CopyFloats(x, copy);
+  return copy;
+}
+
 // linear(Tensor input, Tensor weight, Any planned, Tensor? bias, str epilogue) -> Tensor, and linear.into with the
 // memory that the result may have behind.
 void FollowedLinear(NativeArguments in, IValue* out) {
@@ -78,14 +91,15 @@ void FollowedLinear(NativeArguments in, IValue* out) {
   at::Tensor result = GpuProduct(in[0], in[1], in[3], has_relu);
   if (result.defined()) {
     if (!has_relu) libraries::ApplyEpilogue(epilogue, result);
-  } else if (!IsPlainProduct(in[0], in[1], in[3])) {
+  } else if (const IValue input = in[2].isNone() ? in[0] : WithRowsInOrder(in[0]);
+             !IsPlainProduct(input, in[1], in[3])) {
     IValue plain;
     const IValue* const inputs[] = {in.values[0], in.values[1], in.values[3]};
     EntryOf<at::_ops::linear>().function({inputs, 3}, &plain);
     result = std::move(plain).toTensor();
     libraries::ApplyEpilogue(epilogue, result);
   } else {
-    const at::Tensor& x = in[0].toTensor();
+    const at::Tensor& x = input.toTensor();
     const at::Tensor* memory = in.count == 6 ? &in[5].toTensor() : nullptr;
     result = PlannedProduct(in[2], x, in[1].toTensor(), in[3], epilogue, memory);
     if (!result.defined()) {
@@ -124,6 +138,30 @@ void Matmul(NativeArguments in, IValue* out) {
     }
   }
   EntryOf<at::_ops::matmul>().function(in, out);
+}
+
+at::Tensor LeftLinearMemory(const at::Tensor& x, const at::Tensor& w, const at::Tensor* memory) {
+  c10::SmallVector<int64_t, 6> sizes(x.sizes().begin(), x.sizes().end());
+  sizes[sizes.size() - 2] = w.sizes()[0];
+  return InMemory(sizes, memory);
+}
+
+// left_linear(Tensor input, Tensor weight, Tensor? bias, str epilogue) -> Tensor, and left_linear.into with the memory
+// that the result may have behind: the layer of the input's columns, as columns of the result.
+void LeftLinear(NativeArguments in, IValue* out) {
+  const at::Tensor& x = in[0].toTensor();
+  const at::Tensor& weight = in[1].toTensor();
+  const std::string& epilogue = in[3].toStringRef();
+  TORCH_CHECK(weight.dim() == 2 && x.dim() >= 2 && weight.size(1) == x.size(-2),
+              "expected a weight with a column for each row of the input, found sizes ", weight.sizes(), " and ",
+              x.sizes());
+  at::Tensor result = LeftLinearMemory(x, weight, in.count == 5 ? &in[4].toTensor() : nullptr);
+  if (!MultiplyFromLeftInto(in[1], in[0], in[2], epilogue, result)) {
+    result = at::_ops::matmul::call(weight, x);
+    if (in[2].isTensor()) result = at::_ops::add_Tensor::call(result, in[2].toTensor().unsqueeze(-1), 1);
+    libraries::ApplyEpilogue(epilogue, result);
+  }
+  *out = std::move(result);
 }
 
 // linears(Tensor input, Tensor weight, Tensor? bias, int[] outputs) -> Tensor[]
@@ -165,8 +203,14 @@ void Linears(NativeArguments in, IValue* out) {
 }
 
 constexpr NativeEntry kEntries[] = {
-    {"aten::linear", Linear},     {"hearth::linear", FollowedLinear}, {"hearth::linear.into", FollowedLinear},
-    {"hearth::linears", Linears}, {"hearth::matmul", Matmul},         {"hearth::matmul.into", MatmulInto},
+    {"aten::linear", Linear},
+    {"hearth::linear", FollowedLinear},
+    {"hearth::linear.into", FollowedLinear},
+    {"hearth::left_linear", LeftLinear},
+    {"hearth::left_linear.into", LeftLinear},
+    {"hearth::linears", Linears},
+    {"hearth::matmul", Matmul},
+    {"hearth::matmul.into", MatmulInto},
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "jit/kernels/strided_product.h"
 #include "jit/kernels/target.h"
+#include "jit/libraries/packed_weight.h"
 #include "jit/operators/plain_tensor.h"
 #include "jit/support/denormals.h"
 #include "jit/support/operator_threads.h"
@@ -109,18 +110,25 @@ void MultiplyByBlas(const kernels::StridedProduct& product, const Layouts& layou
          product.result + part.row_begin * product.result_stride + column, &result_stride);
 }
 
-// By BLAS if there are `layouts`. `memory` has the sizes and strides of the result.
-void MultiplyOnThreads(const at::Tensor& left, const at::Tensor& right, const std::optional<Layouts>& layouts,
-                       const at::Tensor& memory) {
-  const auto rank = static_cast<size_t>(left.dim());
-  const kernels::StridedProduct any = {
-      .rows = left.sizes()[rank - 2],
-      .inner = left.sizes()[rank - 1],
-      .columns = right.sizes()[rank - 1],
-      .left = {left.const_data_ptr<float>(), left.strides()[rank - 2], left.strides()[rank - 1]},
-      .right = {right.const_data_ptr<float>(), right.strides()[rank - 2], right.strides()[rank - 1]},
-      .result = memory.mutable_data_ptr<float>(),
-      .result_stride = right.sizes()[rank - 1]};
+kernels::StridedMatrix LastMatrixOf(const at::Tensor& tensor) {
+  const auto rank = static_cast<size_t>(tensor.dim());
+  return {tensor.const_data_ptr<float>(), tensor.strides()[rank - 2], tensor.strides()[rank - 1]};
+}
+
+kernels::StridedProduct ProductOf(const at::Tensor& left, const at::Tensor& right, const at::Tensor& memory) {
+  return {.rows = memory.sizes()[static_cast<size_t>(memory.dim()) - 2],
+          .inner = left.sizes().back(),
+          .columns = memory.sizes().back(),
+          .left = LastMatrixOf(left),
+          .right = LastMatrixOf(right),
+          .result = memory.mutable_data_ptr<float>(),
+          .result_stride = memory.sizes().back()};
+}
+
+// `any` but for where the matrices begin: of all in `memory`, which has the sizes and strides of the result. A single
+// left-hand side is that of each. By BLAS if there are `layouts`.
+void MultiplyOnThreads(const kernels::StridedProduct& any, const at::Tensor& left, const at::Tensor& right,
+                       const std::optional<Layouts>& layouts, const at::Tensor& memory) {
   const int64_t size = any.rows * any.columns, batch = memory.numel() / size;
   const kernels::StridedProductParts alone(any, batch, 1);
   const int threads = ThreadsFor(alone.nanoseconds() * static_cast<double>(alone.count()));
@@ -158,12 +166,16 @@ bool IsPlainProduct(const c10::IValue& input, const c10::IValue& weight, const c
   return NoModeSeesOperators();
 }
 
-at::Tensor ProductMemory(const at::Tensor& x, const at::Tensor& w, const at::Tensor* memory) {
-  c10::SmallVector<int64_t, 6> sizes(x.sizes().begin(), x.sizes().end());
-  sizes.back() = w.sizes()[0];
+at::Tensor InMemory(c10::IntArrayRef sizes, const at::Tensor* memory) {
   const bool fits =
       memory != nullptr && memory->sizes() == sizes && IsPlainFloat(*memory) && HasDefaultStrides(*memory);
   return fits ? *memory : at::Tensor(at::detail::empty_cpu(sizes, at::kFloat));
+}
+
+at::Tensor ProductMemory(const at::Tensor& x, const at::Tensor& w, const at::Tensor* memory) {
+  c10::SmallVector<int64_t, 6> sizes(x.sizes().begin(), x.sizes().end());
+  sizes.back() = w.sizes()[0];
+  return InMemory(sizes, memory);
 }
 
 at::Tensor PlainProduct(const at::Tensor& x, const at::Tensor& w, const c10::IValue& bias, const at::Tensor* memory) {
@@ -206,7 +218,28 @@ bool MultiplyInto(const c10::IValue& a, const c10::IValue& b, const at::Tensor& 
     if (of_left && of_right) layouts = Layouts{*of_left, *of_right};
   }
   if (!layouts && !kernels::HasVectors()) return false;
-  MultiplyOnThreads(left, right, layouts, memory);
+  MultiplyOnThreads(ProductOf(left, right, memory), left, right, layouts, memory);
+  return true;
+}
+
+bool MultiplyFromLeftInto(const c10::IValue& weight, const c10::IValue& x, const c10::IValue& bias,
+                          std::string_view epilogue, const at::Tensor& memory) {
+  if (!kernels::HasVectors() || !NoModeSeesOperators()) return false;
+  if (!IsPlainMatrix(weight) || !IsPlainMatrix(x) || !(bias.isNone() || IsPlainDense(bias))) return false;
+  const at::Tensor& left = weight.toTensor();
+  const at::Tensor& right = x.toTensor();
+  const std::optional<libraries::KernelEpilogue> following = libraries::KernelEpilogueOf(epilogue);
+  if (left.dim() != 2 || left.sizes()[1] != right.size(-2) || !following || following->adds) return false;
+  if (!bias.isNone() && bias.toTensor().sizes() != left.sizes().slice(0, 1)) return false;
+  c10::SmallVector<int64_t, 6> sizes(right.sizes().begin(), right.sizes().end());
+  sizes[sizes.size() - 2] = left.sizes()[0];
+  if (!IsPlainFloat(memory) || memory.sizes() != sizes || !HasDefaultStrides(memory)) return false;
+  if (memory.numel() == 0) return true;
+  kernels::StridedProduct product = ProductOf(left, right, memory);
+  if (!bias.isNone()) product.row_bias = bias.toTensor().const_data_ptr<float>();
+  product.activation = following->activation;
+  product.slope = following->slope;
+  MultiplyOnThreads(product, left, right, {}, memory);
   return true;
 }
 

@@ -6,6 +6,7 @@
 #include <ATen/core/ivalue.h>
 
 #include <cstdint>
+#include <string_view>
 
 namespace hearth::native {
 
@@ -29,12 +30,20 @@ constexpr bool IsWorthPacking(int64_t rows, int64_t inner, int64_t columns) {
 at::Tensor PlainProduct(const at::Tensor& x, const at::Tensor& w, const c10::IValue& bias,
                         const at::Tensor* memory = nullptr);
 
-// A tensor for the result of such a product: `memory`, or a new one.
+// A tensor for a result: `memory` if it is plain, of such sizes and default strides, or a new one.
+at::Tensor InMemory(c10::IntArrayRef sizes, const at::Tensor* memory);
+// The same for the result of such a product.
 at::Tensor ProductMemory(const at::Tensor& x, const at::Tensor& w, const at::Tensor* memory);
 
 // matmul of matrices, or of batches of as many, that may be transposed or parts of others, into `memory`. Does nothing
 // and returns false where these are not plain float tensors, BLAS is to multiply them and cannot take them as they lie,
 // or the memory is not that of a result. Denormal numbers are read as zero.
 bool MultiplyInto(const c10::IValue& a, const c10::IValue& b, const at::Tensor& memory);
+
+// Of matrices of one batch, from the left: weight [rows, inner] times each x [inner, columns], with bias [rows] added
+// to each column, or none, and an activation of hearth's own kernels (libraries/packed_weight.h). Into `memory` as
+// above.
+bool MultiplyFromLeftInto(const c10::IValue& weight, const c10::IValue& x, const c10::IValue& bias,
+                          std::string_view epilogue, const at::Tensor& memory);
 
 }  // namespace hearth::native

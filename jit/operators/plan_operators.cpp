@@ -24,6 +24,9 @@ constexpr const char* kSchemas[] = {
     "hearth::linears(Tensor input, Tensor weight, Tensor? bias, int[] outputs) -> Tensor[]",
     "hearth::linear.into(Tensor input, Tensor weight, Any planned, Tensor? bias, str epilogue, Tensor(a!) memory) "
     "-> Tensor(a!)",
+    "hearth::left_linear(Tensor input, Tensor weight, Tensor? bias, str epilogue) -> Tensor",
+    "hearth::left_linear.into(Tensor input, Tensor weight, Tensor? bias, str epilogue, Tensor(a!) memory) -> "
+    "Tensor(a!)",
     "hearth::matmul(Tensor self, Tensor other) -> Tensor",
     "hearth::matmul.into(Tensor self, Tensor other, Tensor(a!) memory) -> Tensor(a!)",
     "hearth::attention(Tensor query, Tensor key, Tensor value, Tensor? bias, float scale, bool tokens_first) -> Tensor",

@@ -10,7 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "jit/kernels/target.h"
 #include "jit/libraries/convolution.h"
+#include "jit/libraries/packed_weight.h"
 #include "jit/libraries/product.h"
 #include "jit/libraries/recurrence.h"
 #include "jit/operators/native_testing.h"
@@ -91,6 +93,39 @@ TEST(LinearTest, AnActivationComesAfterIt) {
   EXPECT_TRUE(
       CallNative("hearth::linear.into", {at::randn({2, 7}), weight, IValue(), bias, "relu", memory}).is_same(memory));
   EXPECT_ANY_THROW(CallNative("hearth::linear", {at::randn({2, 7}), weight, IValue(), bias, "none such"}));
+}
+
+TEST(LinearTest, TransposedInputsAreMultipliedFromTheLeft) {
+  const at::Tensor weight = at::randn({4, 7}), bias = at::randn({4});
+  const std::vector<at::Tensor> inputs = {at::randn({7, 5}), at::randn({1, 7, 40}), at::randn({3, 7, 33}),
+                                          at::randn({3, 5, 7}).transpose(1, 2), at::randn({2, 3, 9, 6}).slice(2, 1, 8),
+                                          at::randn({2, 7, 0}),
+                                          // Enough for several threads.
+                                          at::randn({2, 7, 50000}), at::randn({2, 7, 5}, at::kDouble)};
+  for (const at::Tensor& input : inputs) {
+    for (const bool has_bias : {true, false}) {
+      for (const std::string epilogue : {"", "gelu", "leaky_relu=0.1", "relu hardswish"}) {
+        const at::Tensor w = weight.to(input.scalar_type());
+        const IValue b = has_bias ? IValue(bias.to(input.scalar_type())) : IValue();
+        at::Tensor expected = at::linear(input.transpose(-1, -2), w, has_bias ? b.toTensor() : at::Tensor());
+        libraries::ApplyEpilogue(epilogue, expected);
+        expected = expected.transpose(-1, -2);
+        for (const at::Tensor& memory : {at::randn(expected.sizes()), at::randn({3})}) {
+          const at::Tensor result = CallNative("hearth::left_linear", {input, w, b, epilogue});
+          const at::Tensor into = CallNative("hearth::left_linear.into", {input, w, b, epilogue, memory});
+          EXPECT_TRUE(at::allclose(result, expected, 1e-5, 1e-5)) << input.sizes() << epilogue;
+          EXPECT_TRUE(at::equal(into, result)) << input.sizes() << epilogue;
+          EXPECT_TRUE(result.is_contiguous());
+        }
+      }
+    }
+  }
+  const at::Tensor memory = at::randn({3, 4, 6});
+  const at::Tensor into = CallNative("hearth::left_linear.into", {at::randn({3, 7, 6}), weight, bias, "", memory});
+  EXPECT_EQ(into.is_same(memory), kernels::HasVectors());
+  EXPECT_ANY_THROW(CallNative("hearth::left_linear", {at::randn({3, 6, 7}), weight, bias, ""}));
+  EXPECT_ANY_THROW(CallNative("hearth::left_linear", {at::randn({7}), weight, bias, ""}));
+  EXPECT_ANY_THROW(CallNative("hearth::left_linear", {at::randn({7, 2}), weight, bias, "none such"}));
 }
 
 // Matrices and batches of them: whole, transposed, parts of others, with sizes of 1.

@@ -9,8 +9,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -59,13 +61,45 @@ bool KeepsSizes(const OperatorDefinition& definition) {
   }
 }
 
-// Of what small operands may have to be multiplied and added up.
-constexpr double kMostProducts = 1 << 25;
+// Whether it gives the same in every run, and of what size is known beforehand: not such as take long for little.
+bool Folds(const OperatorDefinition& definition) {
+  if (definition.facts == nullptr || definition.uninitialized || definition.reads_mode || definition.seeds)
+    return false;
+  switch (definition.kind) {
+    case OperatorClass::kScan:
+    case OperatorClass::kProduct:
+    case OperatorClass::kConvolution:
+    case OperatorClass::kPooling:
+    case OperatorClass::kResampling:
+    case OperatorClass::kJoin:
+    case OperatorClass::kIndexing:
+    case OperatorClass::kCreation:
+      return true;
+    default:
+      return KeepsSizes(definition);
+  }
+}
 
-bool IsLittleWork(const std::vector<at::Tensor>& factors) {
-  double products = 1;
-  for (const at::Tensor& factor : factors) products *= static_cast<double>(factor.numel());
-  return products <= kMostProducts;
+bool Multiplies(const OperatorDefinition& definition) {
+  return definition.kind == OperatorClass::kProduct || definition.kind == OperatorClass::kConvolution;
+}
+
+// About how many numbers a product of `factors` multiplies and adds up, a bias among them or not: of matrices [m, k]
+// and [k, n] with a result [m, n], each of m, k and n is a size of two of the three, so that m * k * n is the root of
+// the product of their elements.
+double ProductsOf(const std::vector<at::Tensor>& factors, double result) {
+  std::vector<double> elements;
+  for (const at::Tensor& factor : factors) elements.push_back(static_cast<double>(factor.numel()));
+  std::ranges::sort(elements, std::greater());
+  elements.resize(2, 1);
+  return std::sqrt(elements[0] * elements[1] * result);
+}
+
+std::optional<double> ElementsOf(const ValueFacts& facts) {
+  if (!facts.is_tensor() || !facts.sizes || !std::ranges::all_of(*facts.sizes, &KnownSize::has_value)) return {};
+  double elements = 1;
+  for (const KnownSize size : *facts.sizes) elements *= static_cast<double>(*size);
+  return elements;
 }
 
 // Tells constants apart; false for what is not looked at.
@@ -116,8 +150,7 @@ class TensorFolder {
 
   std::optional<at::Tensor> Compute(const Node& node) const {
     const OperatorDefinition& definition = DefinitionOf(node.kind());
-    if (node.op() == nullptr || !definition.folds_tensors || node.op()->is_vararg() || !node.op()->has_boxed())
-      return {};
+    if (node.op() == nullptr || !Folds(definition) || node.op()->is_vararg() || !node.op()->has_boxed()) return {};
     if (node.outputs().size() != 1 || node.output()->type()->kind() != c10::TypeKind::TensorType) return {};
     if (EffectsOf(node).any() || !StaysInside(*node.output())) return {};
     std::string purpose = c10::toString(node.op()->schema());
@@ -155,7 +188,9 @@ class TensorFolder {
       for (const at::Tensor& tensor : from) most = std::max(most, MemoryOf(tensor));
     }
     if (!GivesAtMost(most, node, from)) return {};
-    if (definition.kind == OperatorClass::kProduct && !IsLittleWork(from)) return {};
+    constexpr double kMostProducts = 1 << 25;  // of small operands
+    if (Multiplies(definition) && ProductsOf(from, ElementsOf(facts_.Of(*node.output())).value_or(0)) > kMostProducts)
+      return {};
     try {
       std::vector<at::Tensor> made = derived_.Get(purpose, from, [&] { return std::vector{Made(node, stack)}; });
       return !made.empty() && IsUsable(made[0]) && MemoryOf(made[0]) <= most ? std::optional(std::move(made[0]))
@@ -170,14 +205,9 @@ class TensorFolder {
     const OperatorDefinition& definition = DefinitionOf(node.kind());
     if (definition.kind == OperatorClass::kView && !definition.hides_aliases) return true;
     const ValueFacts& facts = facts_.Of(*node.output());
-    if (facts.is_tensor() && facts.dtype && facts.sizes && std::ranges::all_of(*facts.sizes, &KnownSize::has_value)) {
-      auto bytes = static_cast<double>(c10::elementSize(*facts.dtype));
-      for (const KnownSize size : *facts.sizes) bytes *= static_cast<double>(*size);
-      return bytes <= static_cast<double>(most);
-    }
-    const bool broadcasts =
-        !from.empty() && definition.kind != OperatorClass::kProduct && definition.kind != OperatorClass::kIndexing;
-    return broadcasts && BroadcastToLittle(from);
+    if (const std::optional<double> elements = ElementsOf(facts); elements && facts.dtype)
+      return *elements * static_cast<double>(c10::elementSize(*facts.dtype)) <= static_cast<double>(most);
+    return KeepsSizes(definition) && !from.empty() && BroadcastToLittle(from);
   }
 
   // Of a literal that nobody writes: a list of small constants, or of these and None.

@@ -5,9 +5,9 @@
 // Only operators without effects whose results are neither written, returned nor handed out and lie in no more than
 // kMaxFoldedTensorBytes, or, where every element comes of one in its place or row, in no more than the largest of their
 // operands. What other operators are given is as small, too. Runs the operator itself where its operands are, with
-// gradients off, if its definition says that it neither runs long nor makes much of little
-// (OperatorDefinition::folds_tensors). An operator that fails is left to fail at run time. The memory of constants must
-// not be written by any method of the model: that is for the caller to know. Returns whether the graph changed.
+// gradients off, where it neither runs long nor makes much of little. An operator that fails is left to fail at run
+// time. The memory of constants must not be written by any method of the model: that is for the caller to know. Returns
+// whether the graph changed.
 #pragma once
 
 #include <cstddef>

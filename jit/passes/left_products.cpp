@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "jit/analysis/number_of.h"
@@ -18,6 +19,7 @@
 #include "jit/graph_edits/inferring_edits.h"
 #include "jit/graph_edits/operate.h"
 #include "jit/ir/closure.h"
+#include "jit/ir/symbols.h"
 #include "jit/weights/bias_column.h"
 #include "jit/weights/derived_constants.h"
 
@@ -64,8 +66,8 @@ class LeftMultiplier {
     const ValueFacts& x = facts_.Of(*node.input(0));
     const at::Tensor* weight = ConstantTensor(*node.input(1));
     if (weight == nullptr || weight->dim() != 2 || !x.is_tensor() || !x.plain || x.rank() != 3u) return false;
-    if (!x.device || !x.device->is_cuda() || !x.dtype || x.dtype != weight->scalar_type()) return false;
-    if (!target_.MakesLinears(*x.device, *x.dtype)) return false;
+    if (!x.device || !x.dtype || x.dtype != weight->scalar_type()) return false;
+    if (!target_.MakesLinears(*x.device, *x.dtype) || (x.device->is_cpu() && !IsTransposedBack(node))) return false;
     if (!x.order.is_known() || x.order.Nesting(3) != kTransposed) return false;
     const c10::IValue* bias = ConstantOf(*node.input(2));
     if (bias == nullptr || (!bias->isNone() && ConstantTensor(*node.input(2)) == nullptr)) return false;
@@ -75,15 +77,26 @@ class LeftMultiplier {
   void Replace(Node* node) {
     const InsertionGuard here(&graph_, node);
     graph_.SetCurrentRange(node->range());
+    // The matrices as they lie: what was transposed right before, or a view.
+    Node* before = node->input(0)->node();
+    Value* x = IsTransposition(*before) ? before->input(0) : Transposed(node->input(0), node);
+    if (facts_.Of(*x).device->is_cpu()) {
+      PushDown(edits_.Infer(Operate(graph_, sym::kLeftLinear, "",
+                                    {x, node->input(1), node->input(2), edits_.Constant(std::string())}, node)),
+               node);
+      changed_ = true;
+    } else {
+      ReplaceByMatmul(x, node);
+    }
+  }
+
+  void ReplaceByMatmul(Value* x, Node* node) {
     Value* column = nullptr;
     if (const at::Tensor* bias = ConstantTensor(*node->input(2))) {
       const std::optional<at::Tensor> made = BiasColumn(*bias, derived_);
       if (!made) return;
       column = edits_.Constant(*made);
     }
-    // The matrices as they lie: what was transposed right before, or a view.
-    Node* before = node->input(0)->node();
-    Value* x = IsTransposition(*before) ? before->input(0) : Transposed(node->input(0), node);
     const at::Tensor& weight = *ConstantTensor(*node->input(1));
     // Of three dimensions: the product of one matrix with several may be that of their transposes.
     const std::vector<at::Tensor> batch = derived_.Get("weight as a batch", {weight}, [&] {
@@ -110,11 +123,13 @@ class LeftMultiplier {
         replaced.push_back(user);
         break;
       }
-      if (EpilogueOf(*user).empty() || FindInPlace(user->kind()) != nullptr) break;
-      const InsertionGuard here(&graph_, user);
-      std::vector<Value*> operands(user->inputs().begin(), user->inputs().end());
-      operands[0] = product;
-      product = edits_.Infer(OperateLike(graph_, *user, operands));
+      if (!IsActivation(*user)) break;
+      if (!TakeActivation(*product->node(), *user)) {
+        const InsertionGuard here(&graph_, user);
+        std::vector<Value*> operands(user->inputs().begin(), user->inputs().end());
+        operands[0] = product;
+        product = edits_.Infer(OperateLike(graph_, *user, operands));
+      }
       replaced.push_back(user);
     }
     Node* last = replaced.back();
@@ -128,6 +143,27 @@ class LeftMultiplier {
       replaced.back()->Destroy();
       replaced.pop_back();
     }
+  }
+
+  static bool IsActivation(const Node& node) {
+    return !EpilogueOf(node).empty() && FindInPlace(node.kind()) == nullptr;
+  }
+
+  // Whether the layer computes the activation from now on.
+  bool TakeActivation(Node& layer, const Node& activation) {
+    if (layer.kind() != sym::kLeftLinear || !ConstantOf(*layer.input(3))->toStringRef().empty()) return false;
+    const InsertionGuard here(&graph_, &layer);
+    layer.ReplaceInput(3, edits_.Constant(EpilogueOf(activation)));
+    return true;
+  }
+
+  // Whether the layer's result is transposed after activations, or is a layer's input that is such a product next.
+  bool IsTransposedBack(const Node& layer) const {
+    const Node* user = OnlyUser(layer);
+    while (user != nullptr && IsActivation(*user)) user = OnlyUser(*user);
+    if (user == nullptr) return false;
+    return IsTransposition(*user) ||
+           (user->kind() == c10::aten::linear && ConstantTensor(*user->input(1)) != nullptr && IsTransposedBack(*user));
   }
 
   // The only user of what the node gives, in its block, as its first operand.

@@ -122,7 +122,7 @@ inline constexpr Pass kPasses[] = {
      .help = "queries, keys and values of an attention on a GPU come of one product"},
     {.name = "left_products",
      .run = LeftProducts,
-     .help = "linear layers of transposed matrices on a GPU become products from the left"},
+     .help = "linear layers of transposed matrices become products from the left"},
     {.name = "loop_invariant_code_motion", .run = MoveLoopInvariantCode, .help = "loop-invariant code motion"},
     {.name = "make_linears", .run = MakeLinears, .help = "products with constant matrices become linear layers"},
     {.name = "mix_heads",
