@@ -85,7 +85,7 @@ class Call {
   // False if nothing that the operator is given requires gradients.
   std::optional<bool> RequiresGrad() const {
     for (const Value* input : node_.inputs()) {
-      if (!HasMemory(*input->type()) || IsInts(*input)) continue;
+      if (!HasMemory(*input->type()) || IsInts(*input) || IsPlanned(*input)) continue;
       const ValueFacts& facts = facts_of_(*input);
       if (!HasNoGrad(facts)) return {};
     }
@@ -119,6 +119,9 @@ class Call {
     return value.type()->kind() == c10::TypeKind::ListType && !HasMemory(*value.type()->containedType(0));
   }
 
+  // What a plan has made beforehand for its operator.
+  static bool IsPlanned(const Value& value) { return value.type()->kind() == c10::TypeKind::CapsuleType; }
+
   static bool HasNoGrad(const ValueFacts& facts) {
     switch (facts.kind) {
       case ValueFacts::Kind::kNone:
@@ -136,6 +139,7 @@ class Call {
   template <typename Predicate>
   bool AllTensors(Predicate holds) const {
     for (const Value* input : node_.inputs()) {
+      if (IsPlanned(*input)) continue;
       const ValueFacts& facts = facts_of_(*input);
       if (facts.is_tensor() && !holds(facts)) return false;
       if (!facts.is_tensor() && facts.kind != ValueFacts::Kind::kNone && HasMemory(*input->type()) && !IsInts(*input)) {

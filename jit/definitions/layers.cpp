@@ -40,14 +40,6 @@ void LeftLinear(Call& call) {
   call.GiveOrder(StrideOrder::Default(true));
 }
 
-// The weight may be packed beside, in a format of which nothing is known.
-void PlanLinear(Call& call) {
-  Linear(call);
-  call.out().plain = call.in(0).plain && call.in(1).plain;
-  call.GiveOrder(StrideOrder::Default(true));
-  if (call.in(0).device == call.in(1).device) call.out().device = call.in(0).device;
-}
-
 std::optional<KnownSizes> MatmulSizes(SizeAlgebra& algebra, const std::optional<KnownSizes>& a,
                                       const std::optional<KnownSizes>& b) {
   if (!a || !b || a->empty() || b->empty()) return {};
@@ -215,7 +207,7 @@ using enum OperatorClass;
 
 const OperatorDefinition kDefinitions[] = {
     {.name = "aten::linear", .kind = kProduct, .facts = Linear, .autocast = AutocastPolicy::kReduced},
-    {.name = "hearth::linear", .kind = kProduct, .facts = PlanLinear, .into = {"", "hearth::linear", "into"}},
+    {.name = "hearth::linear", .kind = kProduct, .facts = Linear, .into = {"", "hearth::linear", "into"}},
     {.name = "hearth::left_linear", .kind = kProduct, .facts = LeftLinear, .into = {"", "hearth::left_linear", "into"}},
     {.name = "aten::matmul",
      .kind = kProduct,

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -54,12 +55,39 @@ class GroupFuser {
     std::vector<Node*> nodes;  // in the order of the block
   };
 
+  using Groups = std::vector<std::unique_ptr<Group>>;
+
   void Walk(Block* block) {
-    std::vector<Node*> nodes;
-    for (Node* node : *block) nodes.push_back(node);
+    const std::vector<Node*> nodes = nodes_left(*block);
     positions_.clear();
     for (size_t i = 0; i < nodes.size(); ++i) positions_.emplace(nodes[i], i);
-    std::vector<std::unique_ptr<Group>> groups;
+    Groups groups = GroupsOf(nodes);
+    while (LeaveOut(groups)) groups = GroupsOf(nodes);
+    for (const std::unique_ptr<Group>& group : groups) {
+      if (IsWorthAKernel(*group)) Replace(*group);
+    }
+    for (Node* node : nodes_left(*block)) {
+      if (IsClosure(*node)) continue;
+      for (Block* inner : node->blocks()) Walk(inner);
+    }
+  }
+
+  // Leaves reductions for good that give their results in another order than their rows', where their group is none.
+  // Whether there are any.
+  bool LeaveOut(const Groups& groups) {
+    bool any = false;
+    for (const std::unique_ptr<Group>& group : groups) {
+      if (group->nodes.empty() || group->space.in_order || LowerGroup(WithOutputs(*group), facts_)) continue;
+      for (const Node* node : group->nodes) {
+        const std::optional<FusionSpace> space = SpaceOf(*node, facts_);
+        if (space && !space->in_order) any |= left_out_.insert(node).second;
+      }
+    }
+    return any;
+  }
+
+  Groups GroupsOf(const std::vector<Node*>& nodes) {
+    Groups groups;
     std::unordered_map<const Node*, Group*> group_of;
     for (Node* node : nodes) {
       std::optional<FusionSpace> space = MayJoin(*node) ? SpaceOf(*node, facts_) : std::nullopt;
@@ -72,13 +100,7 @@ class GroupFuser {
         Merge(producer->second, group, &group_of);
       }
     }
-    for (const std::unique_ptr<Group>& group : groups) {
-      if (IsWorthAKernel(*group)) Replace(*group);
-    }
-    for (Node* node : nodes_left(*block)) {
-      if (IsClosure(*node)) continue;
-      for (Block* inner : node->blocks()) Walk(inner);
-    }
+    return groups;
   }
   static std::vector<Node*> nodes_left(Block& block) {
     std::vector<Node*> nodes;
@@ -105,11 +127,12 @@ class GroupFuser {
 
   // Whether a kernel can compute the node, and nobody writes what it reads.
   bool MayJoin(const Node& node) {
-    if (!SpaceOf(node, facts_)) return false;
+    const std::optional<FusionSpace> space = SpaceOf(node, facts_);
+    if (!space || left_out_.contains(&node)) return false;
     for (const Value* input : node.inputs()) {
       if (input->type()->kind() == c10::TypeKind::TensorType && memory_.MayBeWritten(*input)) return false;
     }
-    return LowerGroup({{&node}, {node.output()}}, facts_).has_value();
+    return !space->in_order || LowerGroup({{&node}, {node.output()}}, facts_).has_value();
   }
 
   // The space of both, if what one computes may be read by the other.
@@ -173,7 +196,7 @@ class GroupFuser {
     return facts.order.is_exact() || std::ranges::all_of(*facts.sizes, has_several) || !StridesMayShow(value, facts_);
   }
 
-  void Replace(const Group& group) {
+  static FusionGroup WithOutputs(const Group& group) {
     FusionGroup fused{{group.nodes.begin(), group.nodes.end()}, {}};
     for (const Node* node : group.nodes) {
       const bool leaves = std::ranges::any_of(node->output()->uses(), [&](const Use& use) {
@@ -181,6 +204,11 @@ class GroupFuser {
       });
       if (leaves) fused.outputs.push_back(node->output());
     }
+    return fused;
+  }
+
+  void Replace(const Group& group) {
+    const FusionGroup fused = WithOutputs(group);
     if (fused.outputs.empty() || fused.outputs.size() > kMostResults) return;
     if (!std::ranges::all_of(fused.outputs, [&](const Value* output) { return HasStridesOfNew(*output); })) return;
     std::optional<LoweredGroup> lowered = LowerGroup(fused, facts_);
@@ -217,6 +245,7 @@ class GroupFuser {
   const WrittenMemory& memory_;
   fuser::KernelSource& kernels_;
   std::unordered_map<const Node*, size_t> positions_;  // in the block
+  std::unordered_set<const Node*> left_out_;
   bool changed_ = false;
 };
 

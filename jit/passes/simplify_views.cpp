@@ -137,6 +137,7 @@ class Simplifier {
     if (kind == c10::aten::detach || kind == c10::aten::alias) return from.requires_grad == false;
     if (kind == c10::aten::clone) return IsCopyInPlace(node, from);
     if (!HasSizesOf(to, from)) return false;
+    if (kind == c10::aten::pad || kind == c10::aten::constant_pad_nd) return IsPaddedByNothing(node, from);
     if (kind == c10::aten::expand) return IsAskedFor(*node.input(1), *from.sizes);
     if (IsView(node)) return from.plain && from.default_strides() && CannotRaise(node);
     return kind == c10::aten::slice && node.inputs().size() == 5 && IntegerOf(*node.input(4)) == 1;
@@ -150,6 +151,15 @@ class Simplifier {
     if (format->isNone()) return from.contiguous();
     return from.default_strides() && format->isInt() &&
            format->toInt() == static_cast<int64_t>(c10::MemoryFormat::Contiguous);
+  }
+
+  // A copy, too.
+  bool IsPaddedByNothing(const Node& node, const ValueFacts& from) const {
+    const c10::IValue *widths = ConstantOf(*node.input(1)), *mode = ConstantOf(*node.input(2));
+    if (widths == nullptr || !widths->isIntList() || mode == nullptr) return false;
+    const bool is_constant = node.kind() != c10::aten::pad || (mode->isString() && mode->toStringRef() == "constant");
+    return is_constant && std::ranges::all_of(widths->toIntVector(), [](int64_t width) { return width == 0; }) &&
+           from.plain && from.requires_grad == false && from.default_strides() && MayBeOriginal(node);
   }
 
   // A tensor whose elements become those of another, which lies in memory as it does.

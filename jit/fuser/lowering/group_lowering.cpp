@@ -104,10 +104,11 @@ std::vector<size_t> OutsideOfRows(const FusionSpace& space) {
   return {space.nesting.begin(), space.nesting.end() - static_cast<ptrdiff_t>(space.row)};
 }
 
-// Whether what has the space has an element for each row of the other one, in the same order.
+// Whether what has the space has an element for each row of the other one, in the same order if that one asks for it.
 bool IsForRowsOf(const FusionSpace& space, const FusionSpace& of) {
   if (of.row == 0 || space.row != 0 || space.device != of.device || space.sizes.size() != of.sizes.size()) return false;
-  if (space.nesting != OutsideOfRows(of)) return false;
+  const std::vector<size_t> rows = OutsideOfRows(of);
+  if (of.in_order ? space.nesting != rows : !std::ranges::is_permutation(space.nesting, rows)) return false;
   for (size_t i = 0; i < space.sizes.size(); ++i) {
     const bool in_row =
         std::ranges::find(of.nesting.end() - static_cast<ptrdiff_t>(of.row), of.nesting.end(), i) != of.nesting.end();
@@ -126,11 +127,13 @@ std::vector<size_t> KeptDimensions(const Node& node, ValueFactTable& facts) {
   return kept;
 }
 
-// Whether a reduction's results lie in memory as the rows do.
+// Whether the results of a node that gives one for each row lie in memory as the rows do.
 bool GivesRowsInOrder(const Node& node, const FusionSpace& space, ValueFactTable& facts) {
-  const std::vector<size_t> kept = KeptDimensions(node, facts);
   std::vector<size_t> nesting = NestingOf(facts.Of(*node.output()));
-  for (size_t& dimension : nesting) dimension = kept[dimension];
+  if (IsReduction(node)) {
+    const std::vector<size_t> kept = KeptDimensions(node, facts);
+    for (size_t& dimension : nesting) dimension = kept[dimension];
+  }
   return nesting == OutsideOfRows(space);
 }
 
@@ -163,7 +166,9 @@ class Lowering {
     space_ = *space;
     for (size_t i = 0; i < own.size(); ++i) {
       const Node& node = *group_.nodes[i];
-      if (IsReduction(node) || IsForRowsOf(own[i], space_)) of_rows_.emplace(node.output(), Scalar());
+      if (!IsReduction(node) && !IsForRowsOf(own[i], space_)) continue;
+      if (leaves(node) && !GivesRowsInOrder(node, space_, facts_)) return {};
+      of_rows_.emplace(node.output(), Scalar());
     }
     for (const Node* node : group_.nodes) {
       for (const Value* value : node->inputs()) {
@@ -613,7 +618,8 @@ std::optional<FusionSpace> SpaceOf(const Node& node, ValueFactTable& facts) {
   const std::optional<size_t> row = RowOf(node, *definition.row, space, facts);
   if (!row) return {};
   space.row = *row;
-  if (is_reduction && !GivesRowsInOrder(node, space, facts)) return {};
+  space.in_order = !is_reduction || GivesRowsInOrder(node, space, facts);
+  if (!space.in_order && !IsReadInGroup(node, facts)) return {};
   return space;
 }
 
@@ -625,7 +631,9 @@ std::optional<FusionSpace> Joined(const FusionSpace& a, const FusionSpace& b, co
                        std::ranges::equal(a.sizes, b.sizes,
                                           [&](KnownSize one, KnownSize other) { return IsWhole(one, other, algebra); });
   if (!are_one) return {};
-  return a.row != 0 ? a : b;
+  FusionSpace both = a.row != 0 ? a : b;
+  both.in_order = a.in_order && b.in_order;
+  return both;
 }
 
 std::optional<FusionSpace> JoinedWithin(const FusionSpace& within, const FusionSpace& around,

@@ -44,6 +44,8 @@ struct FusionSpace {
   KnownSizes sizes;
   std::vector<size_t> nesting;  // of the dimensions that do not have one element
   size_t row = 0;  // how many of these, from the innermost on, are the rows that nodes depend on; 0: none do
+  // False: what has an element for each row may lie in another order than the rows, and then may not leave the group.
+  bool in_order = true;
 };
 // The space of a group of both, where what gives the one may be fused with what is given it and gives the other: the
 // device and sizes are the same, or both more than 1, so that a run in which they differ raises; and so are the rows,
