@@ -54,6 +54,7 @@
 #include "jit/passes/sink.h"
 #include "jit/passes/specialize.h"
 #include "jit/passes/specialize_profile.h"
+#include "jit/passes/split_sums.h"
 #include "jit/passes/split_tuples.h"
 #include "jit/passes/unmask_attention.h"
 #include "jit/passes/unroll_loops.h"
@@ -168,6 +169,7 @@ inline constexpr Pass kPasses[] = {
     {.name = "sink", .run = SinkIntoBranches, .help = "moves nodes into the only branch that uses them"},
     {.name = "specialize", .run = Specialize, .help = "inlines calls, binds self and folds what that decides"},
     {.name = "specialize_profile", .run = SpecializeProfile, .help = "speculates on a profile, behind guards"},
+    {.name = "split_sums", .run = SplitSums, .help = "sums of a few parts become additions"},
     {.name = "split_tuples", .run = SplitTuples, .help = "tuples that control flow carries become their elements"},
     {.name = "unmask_attention", .run = UnmaskAttention, .help = "attention with a mask that hides nothing has none"},
     {.name = "unroll_loops", .run = UnrollLoops, .help = "unrolls small loops of known trip counts"},

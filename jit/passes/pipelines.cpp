@@ -31,6 +31,7 @@ void OptimizeWeights(Compilation& plan) {
   run("plan_recurrences");
   run("group_linears");
   run("join_projections");
+  run("split_sums");
   run("choose_layouts");
   run("fuse_gpu_convolutions");
   // Layers one after another, whose results are transposed once the one before is such a product.
