@@ -26,15 +26,18 @@ std::optional<std::vector<int64_t>> SettingOf(const Value& value, size_t count, 
   return fits ? std::optional(setting) : std::nullopt;
 }
 
+// Of aten::_convolution or aten::convolution; unknown if that is no constant.
+std::optional<bool> IsTransposed(const Node& node) {
+  const c10::IValue* transposed = ConstantOf(*node.input(6));
+  return transposed != nullptr && transposed->isBool() ? std::optional(transposed->toBool()) : std::nullopt;
+}
+
 // Of `spatial` dimensions beside batch and channels, for which `symbol` is called.
 std::optional<ConvolutionCall> CallOf(const Node& node, Symbol symbol, size_t spatial) {
   if (node.op() == nullptr || !node.op()->schema().overload_name().empty()) return {};
   const bool general = node.kind() == c10::aten::_convolution || node.kind() == c10::aten::convolution;
   if (!general && node.kind() != symbol) return {};
-  if (general) {
-    const c10::IValue* transposed = ConstantOf(*node.input(6));
-    if (transposed == nullptr || !transposed->isBool() || transposed->toBool()) return {};
-  }
+  if (general && IsTransposed(node) != false) return {};
   const c10::IValue* weight = ConstantOf(*node.input(1));
   const c10::IValue* bias = ConstantOf(*node.input(2));
   if (weight == nullptr || !weight->isTensor() || !IsUsable(weight->toTensor()) ||
@@ -69,6 +72,39 @@ std::optional<ConvolutionCall> ConvolutionCall::OfSequences(const Node& node) {
   call->padding.insert(call->padding.begin(), 0);
   call->stride.insert(call->stride.begin(), 1);
   call->dilation.insert(call->dilation.begin(), 1);
+  return call;
+}
+
+std::optional<TransposedConvolutionCall> TransposedConvolutionCall::Of(const Node& node) {
+  if (node.op() == nullptr) return {};
+  const bool general = node.kind() == c10::aten::_convolution || node.kind() == c10::aten::convolution;
+  const bool of_images = node.kind() == c10::aten::conv_transpose2d;
+  if (!general && !of_images && node.kind() != c10::aten::conv_transpose1d) return {};
+  if (general && IsTransposed(node) != true) return {};
+  const c10::IValue *weight = ConstantOf(*node.input(1)), *bias = ConstantOf(*node.input(2));
+  if (weight == nullptr || !weight->isTensor() || !IsUsable(weight->toTensor())) return {};
+  if (bias == nullptr || (bias->isTensor() ? !IsUsable(bias->toTensor()) : !bias->isNone())) return {};
+  const auto spatial = static_cast<size_t>(weight->toTensor().dim()) - 2;
+  if (general ? spatial != 1 && spatial != 2 : spatial != (of_images ? 2u : 1u)) return {};
+  const auto stride = SettingOf(*node.input(3), spatial, 1), padding = SettingOf(*node.input(4), spatial, 0),
+             dilation = SettingOf(*node.input(general ? 5 : 7), spatial, 1),
+             output_padding = SettingOf(*node.input(general ? 7 : 5), spatial, 0);
+  const c10::IValue* groups = ConstantOf(*node.input(general ? 8 : 6));
+  if (!stride || !padding || !dilation || !output_padding || groups == nullptr || groups->toInt() != 1) return {};
+  if (bias->isTensor() && bias->toTensor().sizes() != weight->toTensor().sizes().slice(1, 1)) return {};
+  for (size_t side = 0; side < spatial; ++side) {
+    if ((*dilation)[side] != 1 || (*output_padding)[side] >= (*stride)[side]) return {};
+  }
+  TransposedConvolutionCall call{
+      weight->toTensor(), bias->isTensor() ? bias->toTensor() : at::Tensor(), *padding, *output_padding, *stride,
+      spatial == 1};
+  if (call.of_sequences) {
+    const at::NoGradGuard no_gradients;
+    call.weight = call.weight.detach().unsqueeze(2);
+    call.padding.insert(call.padding.begin(), 0);
+    call.output_padding.insert(call.output_padding.begin(), 0);
+    call.stride.insert(call.stride.begin(), 1);
+  }
   return call;
 }
 

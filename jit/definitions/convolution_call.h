@@ -27,4 +27,15 @@ struct ConvolutionCall {
   static std::optional<ConvolutionCall> OfSequences(const Node& node);
 };
 
+// A transposed convolution of one group without dilation; one of sequences as that of images of one row.
+struct TransposedConvolutionCall {
+  at::Tensor weight;                                     // [in, out, height, width]; of sequences a view of the node's
+  at::Tensor bias;                                       // undefined: none
+  std::vector<int64_t> padding, output_padding, stride;  // two of each
+  bool of_sequences = false;
+
+  // What a node is told beside its input that calls one. Null as above.
+  static std::optional<TransposedConvolutionCall> Of(const Node& node);
+};
+
 }  // namespace hearth

@@ -30,6 +30,16 @@ KnownSize Window(SizeAlgebra& algebra, KnownSize size, KnownSize kernel, KnownSi
   return algebra.Add(algebra.Divide(room, stride), 1);
 }
 
+// What a transposed convolution makes of a size: how far its windows reach, less the padding.
+KnownSize Spread(SizeAlgebra& algebra, KnownSize size, KnownSize kernel, KnownSize stride, KnownSize padding,
+                 KnownSize output_padding, KnownSize dilation) {
+  const KnownSize reach = algebra.Add(algebra.Multiply(dilation, algebra.Subtract(kernel, 1)), 1);
+  const KnownSize steps = algebra.Multiply(algebra.Subtract(size, 1), stride);
+  const KnownSize all = algebra.Add(algebra.Add(steps, reach), output_padding);
+  const KnownSize spread = algebra.Subtract(all, algebra.Multiply(padding, 2));
+  return algebra.IsAtLeast(spread, 0) ? spread : KnownSize();
+}
+
 // The same rounded up, where a window may begin within the image and end beyond it. LibTorch leaves out one that would
 // begin beyond it: none does where a window reaches as far as this asks.
 KnownSize WindowRoundedUp(SizeAlgebra& algebra, KnownSize size, KnownSize kernel, KnownSize stride, KnownSize padding,
@@ -188,16 +198,20 @@ void Convolution(Call& call) {
     sizes = UnknownSizes(input->size());
     const size_t channels = input->size() + 1 - weight->size();
     if (channels == 1) sizes->front() = input->front();
+    const auto stride = call.numbers("stride"), padding = call.numbers("padding"), dilation = call.numbers("dilation");
     if (!transposed) {
       (*sizes)[channels] = weight->front();
-      const auto stride = call.numbers("stride"), padding = call.numbers("padding"),
-                 dilation = call.numbers("dilation");
       for (size_t i = 0; i + 2 < weight->size(); ++i) {
         (*sizes)[channels + 1 + i] = Window(call.sizes(), (*input)[channels + 1 + i], (*weight)[i + 2], At(stride, i),
                                             At(padding, i), At(dilation, i));
       }
     } else {
       (*sizes)[channels] = call.sizes().Multiply(call.computed("groups"), (*weight)[1]);
+      const auto output_padding = call.numbers("output_padding");
+      for (size_t i = 0; i + 2 < weight->size(); ++i) {
+        (*sizes)[channels + 1 + i] = Spread(call.sizes(), (*input)[channels + 1 + i], (*weight)[i + 2], At(stride, i),
+                                            At(padding, i), At(output_padding, i), At(dilation, i));
+      }
     }
   }
   call.Give(0, call.in(0), Same(call.in(0), call.in(1)), std::move(sizes));

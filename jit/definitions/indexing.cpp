@@ -85,6 +85,22 @@ void ShuffleChannels(Call& call) {
   call.GiveOrder(OrderOfConcatenation(call, call.in(0).elements, common, 1));
 }
 
+// Pixels that become blocks of pixels, without those at both ends.
+void SpreadChannels(Call& call) {
+  const auto factors = call.numbers("factors"), first = call.numbers("first"), last = call.numbers("last");
+  const ValueFacts& images = call.in(0);
+  if (!images.is_tensor() || images.rank() != 4u || !factors || !first || !last) return;
+  SizeAlgebra& algebra = call.sizes();
+  KnownSizes sizes = *images.sizes;
+  sizes[1] = algebra.Divide(sizes[1], algebra.Multiply((*factors)[0], (*factors)[1]));
+  for (const size_t side : {0, 1}) {
+    const KnownSize all = algebra.Multiply(sizes[side + 2], (*factors)[side]);
+    sizes[side + 2] = algebra.Subtract(algebra.Subtract(all, (*first)[side]), (*last)[side]);
+  }
+  call.Give(0, images, images.dtype, std::move(sizes));
+  call.GiveOrder(StrideOrder::ChannelsLast(true));
+}
+
 void Stack(Call& call) {
   const ValueFacts& list = call.in(0);
   ValueFacts common = CommonElement(list);
@@ -276,6 +292,7 @@ const OperatorDefinition kDefinitions[] = {
     {.name = "aten::concat", .kind = kJoin, .facts = Concatenate},
     {.name = "aten::concatenate", .kind = kJoin, .facts = Concatenate},
     {.name = "hearth::channel_shuffle", .kind = kJoin, .facts = ShuffleChannels},
+    {.name = "hearth::spread_channels", .kind = kIndexing, .facts = SpreadChannels},
     {.name = "aten::stack", .kind = kJoin, .facts = Stack, .autocast = AutocastPolicy::kWidest},
     {.name = "aten::index", .kind = kIndexing, .facts = Index},
     {.name = "aten::index_select", .kind = kIndexing, .facts = IndexSelect},

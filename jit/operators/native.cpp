@@ -19,7 +19,8 @@ std::span<const NativeEntry> NativeOperators() {
           native::ConcatenationNatives(),  native::ConvolutionNatives(),    native::EmbeddingNatives(),
           native::PoolingNatives(),        native::RecurrenceNatives(),     native::FusedNatives(),
           native::GpuConvolutionNatives(), native::GroupNormNatives(),      native::UpsamplingNatives(),
-          native::CopyNatives(),           native::ReductionNatives(),      native::SoftmaxNatives()}) {
+          native::CopyNatives(),           native::ReductionNatives(),      native::SoftmaxNatives(),
+          native::SpreadChannelsNatives()}) {
       entries.insert(entries.end(), part.begin(), part.end());
     }
     return entries;

@@ -109,6 +109,7 @@ std::span<const NativeEntry> RecurrenceNatives();
 std::span<const NativeEntry> ReductionNatives();
 std::span<const NativeEntry> FusedNatives();
 std::span<const NativeEntry> SoftmaxNatives();
+std::span<const NativeEntry> SpreadChannelsNatives();
 std::span<const NativeEntry> UpsamplingNatives();
 
 }  // namespace hearth::native

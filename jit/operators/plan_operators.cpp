@@ -34,6 +34,7 @@ constexpr const char* kSchemas[] = {
     "float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor, Tensor)",
     "hearth::gru(Tensor input, Tensor hx, Any planned, Tensor[] params, bool has_biases, int num_layers, "
     "float dropout, bool train, bool bidirectional, bool batch_first) -> (Tensor, Tensor)",
+    "hearth::spread_channels(Tensor images, int[] factors, int[] first, int[] last) -> Tensor",
     "hearth::fused(Any kernel, ...) -> Tensor",
     "hearth::fused.several(Any kernel, ...) -> ...",
 };

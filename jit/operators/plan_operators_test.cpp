@@ -411,6 +411,46 @@ TEST(ConcatenationTest, IsWhatLibTorchMakesAlsoIntoMemory) {
       CallNative("aten::cat.out", {c10::List<at::Tensor>({into.narrow(0, 0, 3), large}), 0, into.narrow(0, 0, 6)}));
 }
 
+TEST(SpreadChannelsTest, BlocksOfPixelsLieWhereTheyBelong) {
+  using Pair = std::vector<int64_t>;
+  for (const Pair& factors : {Pair{1, 1}, Pair{2, 2}, Pair{1, 3}, Pair{4, 2}}) {
+    for (const auto& [first, last] :
+         {std::pair(Pair{0, 0}, Pair{0, 0}), std::pair(Pair{1, 2}, Pair{3, 1}), std::pair(Pair{3, 4}, Pair{0, 2})}) {
+      for (const int64_t channels : {1, 3, 40}) {
+        const at::Tensor images = at::randn({2, factors[0] * factors[1] * channels, 5, 70});
+        const at::Tensor spread = images.reshape({2, factors[0], factors[1], channels, 5, 70})
+                                      .permute({0, 3, 4, 1, 5, 2})
+                                      .reshape({2, channels, 5 * factors[0], 70 * factors[1]});
+        const at::Tensor kept =
+            spread.slice(2, first[0], 5 * factors[0] - last[0]).slice(3, first[1], 70 * factors[1] - last[1]);
+        const at::Tensor expected = at::empty(kept.sizes(), kept.options(), at::MemoryFormat::ChannelsLast).copy_(kept);
+        for (const at::Tensor& given : {images, images.contiguous(at::MemoryFormat::ChannelsLast),
+                                        images.transpose(2, 3).clone().transpose(2, 3), images.to(at::kDouble)}) {
+          const at::Tensor result = CallNative("hearth::spread_channels", {given, factors, first, last});
+          EXPECT_TRUE(at::equal(result, expected.to(given.scalar_type()))) << factors << first << last << channels;
+          EXPECT_EQ(result.strides(), expected.strides());
+        }
+      }
+    }
+  }
+}
+
+TEST(SpreadChannelsTest, OtherOperandsRaise) {
+  using Pair = std::vector<int64_t>;
+  const at::Tensor images = at::randn({1, 8, 2, 3});
+  const auto spread = [](const at::Tensor& given, const Pair& factors, const Pair& first, const Pair& last) {
+    return CallNative("hearth::spread_channels", {given, factors, first, last});
+  };
+  EXPECT_EQ(spread(images, {2, 2}, {2, 3}, {2, 3}).sizes(), (Pair{1, 2, 0, 0}));
+  EXPECT_ANY_THROW(spread(images, {2, 3}, {0, 0}, {0, 0}));
+  EXPECT_ANY_THROW(spread(images, {0, 2}, {0, 0}, {0, 0}));
+  EXPECT_ANY_THROW(spread(images, {2, 2}, {3, 0}, {2, 0}));
+  EXPECT_ANY_THROW(spread(images, {2, 2}, {0, -1}, {0, 0}));
+  EXPECT_ANY_THROW(spread(images, {2, 2}, {0, 0}, {0, -1}));
+  EXPECT_ANY_THROW(spread(images, {2}, {0, 0}, {0, 0}));
+  EXPECT_ANY_THROW(spread(images[0], {2, 2}, {0, 0}, {0, 0}));
+}
+
 TEST(ChannelShuffleTest, OtherOperandsRaise) {
   const auto shuffle = [](const std::vector<at::Tensor>& parts, int64_t groups, int64_t first, int64_t count) {
     return CallNative("hearth::channel_shuffle", {c10::List<at::Tensor>(parts), groups, first, count});

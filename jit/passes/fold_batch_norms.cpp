@@ -43,6 +43,19 @@ bool IsLayer(const Node& node) {
   return transposed != nullptr && transposed->isBool() && !transposed->toBool();
 }
 
+// Whether it is a transposed convolution of one group, whose weight has the results' channels second.
+bool IsTransposedLayer(const Node& node) {
+  const Symbol kind = node.kind();
+  const bool general = kind == c10::aten::_convolution || kind == c10::aten::convolution;
+  if (!general && kind != c10::aten::conv_transpose1d && kind != c10::aten::conv_transpose2d &&
+      kind != c10::aten::conv_transpose3d)
+    return false;
+  const c10::IValue *transposed = general ? ConstantOf(*node.input(6)) : nullptr,
+                    *groups = ConstantOf(*node.input(general ? 8 : 6));
+  if (general && (transposed == nullptr || !transposed->isBool() || !transposed->toBool())) return false;
+  return groups != nullptr && groups->isInt() && groups->toInt() == 1;
+}
+
 bool AsksForShape(const Use& use) {
   const Symbol kind = use.user->kind();
   const bool takes_shape = kind == c10::aten::reshape_as || kind == c10::aten::view_as || kind == c10::aten::expand_as;
@@ -111,7 +124,9 @@ std::optional<Step> StepOfArithmetic(const Node& node, int64_t rank, int64_t cha
   return Step{"add", {*constant}, [](const auto& parameters) { return Affine{{}, parameters[0].reshape({-1})}; }};
 }
 
-std::vector<at::Tensor> Folded(const at::Tensor& old_weight, const at::Tensor& old_bias, const Step& step) {
+// The weight's dimension `channels` is that of the step.
+std::vector<at::Tensor> Folded(const at::Tensor& old_weight, const at::Tensor& old_bias, size_t channels,
+                               const Step& step) {
   const at::NoGradGuard no_gradients;
   const auto in_double = [](const at::Tensor& weight) {
     return weight.defined() ? weight.detach().to(at::kDouble) : at::Tensor();
@@ -122,7 +137,7 @@ std::vector<at::Tensor> Folded(const at::Tensor& old_weight, const at::Tensor& o
   at::Tensor weight = in_double(old_weight), bias = in_double(old_bias);
   if (scale.defined()) {
     std::vector<int64_t> sizes(static_cast<size_t>(weight.dim()), 1);
-    sizes[0] = weight.size(0);
+    sizes[channels] = scale.numel();
     weight = weight * scale.view(sizes);
     if (bias.defined()) bias = bias * scale;
   }
@@ -177,11 +192,13 @@ class BatchNormFolder {
   bool TryFold(Node* node) {
     Node* rows_of = LayerBeforeRows(*node);
     Node* layer = rows_of != nullptr ? rows_of : node->input(0)->node();
-    if (layer->op() == nullptr || !IsLayer(*layer) || layer->block() != node->block()) return false;
+    if (layer->op() == nullptr || layer->block() != node->block()) return false;
+    const bool is_transposed = IsTransposedLayer(*layer);
+    if (!is_transposed && !IsLayer(*layer)) return false;
     if (rows_of == nullptr && !IsOnlyFor(*layer->output(), *node)) return false;
     const std::optional<at::Tensor> weight = WeightOf(*layer->input(1)), bias = WeightOf(*layer->input(2));
     if (!weight || !weight->defined() || weight->dim() < 2 || !bias) return false;
-    const int64_t rank = weight->dim(), channels = weight->size(0);
+    const int64_t rank = weight->dim(), channels = weight->size(is_transposed ? 1 : 0);
     if (facts_.Of(*node->input(0)).rank() != static_cast<size_t>(rank)) return false;
     const std::optional<Step> step =
         node->kind() == c10::aten::batch_norm ? StepOfNorm(*node, channels) : StepOfArithmetic(*node, rank, channels);
@@ -191,7 +208,7 @@ class BatchNormFolder {
     };
     if (!step || !IsPlain(*weight) || !target_.FoldsWeights(weight->device(), weight->scalar_type())) return false;
     if (!is_like_weight(*bias) || !std::ranges::all_of(step->parameters, is_like_weight)) return false;
-    return Fold(layer, node, *weight, *bias, *step);
+    return Fold(layer, node, *weight, *bias, is_transposed ? 1 : 0, *step);
   }
 
   struct Part {
@@ -318,10 +335,13 @@ class BatchNormFolder {
     changed_ = true;
   }
 
-  bool Fold(Node* layer, Node* node, const at::Tensor& weight, const at::Tensor& bias, const Step& step) {
+  // `channels`: which dimension of the weight they are.
+  bool Fold(Node* layer, Node* node, const at::Tensor& weight, const at::Tensor& bias, size_t channels,
+            const Step& step) {
     std::vector<at::Tensor> from = {weight, bias};
     from.insert(from.end(), step.parameters.begin(), step.parameters.end());
-    const std::vector<at::Tensor> made = derived_.Get(step.purpose, from, [&] { return Folded(weight, bias, step); });
+    const std::vector<at::Tensor> made = derived_.Get(step.purpose + " along " + std::to_string(channels), from,
+                                                      [&] { return Folded(weight, bias, channels, step); });
     if (made.empty()) return false;
     layer->ReplaceInput(1, PrependWeight(graph_, made[0], layer->input(1)->name(), ".folded", layer->range()));
     if (made[1].defined()) layer->ReplaceInput(2, PrependWeight(graph_, made[1], {}, ".folded", node->range()));

@@ -60,6 +60,12 @@ class EpilogueFuser {
            value.uses().size() == 1 && ConstantOf(*node->input(1)) != nullptr;
   }
 
+  // Whether it is what a transposed convolution is made of (spread_convolutions.h), for `user` alone.
+  static bool IsSpread(const Value& value, const Node& user) {
+    return value.node()->kind() == sym::kSpreadChannels && value.node()->block() == user.block() &&
+           value.uses().size() == 1;
+  }
+
   static const std::string& EpilogueWords(const Node& convolution) {
     return ConstantOf(*convolution.input(convolution.inputs().size() - 1))->toStringRef();
   }
@@ -73,8 +79,9 @@ class EpilogueFuser {
         list->output()->uses().size() == 1) {
       for (const Value* part : list->inputs()) convolutions.push_back(ConvolutionOf(*part, *list));
     } else {
-      const Value& convolved = IsOfRow(value, user) ? *value.node()->input(0) : value;
-      convolutions.push_back(ConvolutionOf(convolved, user));
+      const Value* convolved = IsOfRow(value, user) ? value.node()->input(0) : &value;
+      if (IsSpread(*convolved, user)) convolved = convolved->node()->input(0);
+      convolutions.push_back(ConvolutionOf(*convolved, user));
     }
     const bool all = std::ranges::all_of(convolutions, [](const Node* convolution) {
       return convolution != nullptr && libraries::IsBare(EpilogueWords(*convolution));

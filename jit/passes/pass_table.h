@@ -56,6 +56,7 @@
 #include "jit/passes/specialize_profile.h"
 #include "jit/passes/split_sums.h"
 #include "jit/passes/split_tuples.h"
+#include "jit/passes/spread_convolutions.h"
 #include "jit/passes/unmask_attention.h"
 #include "jit/passes/unroll_loops.h"
 
@@ -171,6 +172,9 @@ inline constexpr Pass kPasses[] = {
     {.name = "specialize_profile", .run = SpecializeProfile, .help = "speculates on a profile, behind guards"},
     {.name = "split_sums", .run = SplitSums, .help = "sums of a few parts become additions"},
     {.name = "split_tuples", .run = SplitTuples, .help = "tuples that control flow carries become their elements"},
+    {.name = "spread_convolutions",
+     .run = SpreadConvolutions,
+     .help = "transposed convolutions become convolutions whose channels are spread over pixels"},
     {.name = "unmask_attention", .run = UnmaskAttention, .help = "attention with a mask that hides nothing has none"},
     {.name = "unroll_loops", .run = UnrollLoops, .help = "unrolls small loops of known trip counts"},
 };

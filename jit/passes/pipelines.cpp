@@ -32,6 +32,7 @@ void OptimizeWeights(Compilation& plan) {
   run("group_linears");
   run("join_projections");
   run("split_sums");
+  run("spread_convolutions");
   run("choose_layouts");
   run("fuse_gpu_convolutions");
   // Layers one after another, whose results are transposed once the one before is such a product.

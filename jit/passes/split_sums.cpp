@@ -82,8 +82,8 @@ class SumSplitter {
     return elements;
   }
 
-  // Which of its dimensions is the split one of a tensor of `rank` dimensions that it is broadcast to; nothing if it has
-  // none.
+  // Which of its dimensions is the split one of a tensor of `rank` dimensions that it is broadcast to; nothing if it
+  // has none.
   std::optional<size_t> DimensionIn(const ValueFacts& operand, size_t rank, size_t dimension) const {
     const size_t extra = rank - operand.sizes->size();
     return dimension < extra ? std::nullopt : std::optional(dimension - extra);
@@ -110,9 +110,8 @@ class SumSplitter {
     if (!IsFloat(facts) || memory_.MayBeWritten(value)) return false;
     const Node& node = *value.node();
     if (const Node* list = StackedList(node, split)) {
-      return std::ranges::all_of(list->inputs(), [&](const Value* part) {
-        return IsFloat(facts_.Of(*part)) && !memory_.MayBeWritten(*part);
-      });
+      return std::ranges::all_of(
+          list->inputs(), [&](const Value* part) { return IsFloat(facts_.Of(*part)) && !memory_.MayBeWritten(*part); });
     }
     if (IsProduct(node)) {
       const size_t rank = facts.sizes->size();
