@@ -54,6 +54,7 @@
 #include "jit/passes/sink.h"
 #include "jit/passes/specialize.h"
 #include "jit/passes/specialize_profile.h"
+#include "jit/passes/spell_out.h"
 #include "jit/passes/split_sums.h"
 #include "jit/passes/split_tuples.h"
 #include "jit/passes/spread_convolutions.h"
@@ -170,6 +171,7 @@ inline constexpr Pass kPasses[] = {
     {.name = "sink", .run = SinkIntoBranches, .help = "moves nodes into the only branch that uses them"},
     {.name = "specialize", .run = Specialize, .help = "inlines calls, binds self and folds what that decides"},
     {.name = "specialize_profile", .run = SpecializeProfile, .help = "speculates on a profile, behind guards"},
+    {.name = "spell_out", .run = SpellOut, .help = "operators without kernels become those that have them"},
     {.name = "split_sums", .run = SplitSums, .help = "sums of a few parts become additions"},
     {.name = "split_tuples", .run = SplitTuples, .help = "tuples that control flow carries become their elements"},
     {.name = "spread_convolutions",

@@ -20,6 +20,7 @@ void OptimizeWeights(Compilation& plan) {
   run("fold_batch_norms");
   if (run("join_branches")) run("fold_batch_norms");
   run("recognize_activations");
+  run("spell_out");
   run("recognize_shuffles");
   // Biases that it adds up may be constants.
   if (run("recognize_attention")) run("fold_constant_tensors");

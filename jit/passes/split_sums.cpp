@@ -21,7 +21,7 @@ namespace {
 
 constexpr int64_t kMostParts = 4;
 // A smaller sum is done before a kernel has begun.
-constexpr int64_t kLeastElements = 4096;
+constexpr int64_t kLeastSummed = 4096;
 
 // A dimension of a tensor of so many elements along it, each of which is a part.
 struct Split {
@@ -65,7 +65,7 @@ class SumSplitter {
     const std::optional<size_t> dimension = Dimension(dimensions->toIntVector()[0], x.sizes->size());
     if (!dimension || x.sizes->size() < 2) return {};
     const std::optional<int64_t> parts = (*x.sizes)[*dimension].constant();
-    if (!parts || *parts < 2 || *parts > kMostParts || LeastElements(x) < kLeastElements) return {};
+    if (!parts || *parts < 2 || *parts > kMostParts || LeastElements(x) < kLeastSummed) return {};
     const Split split = {*dimension, *parts};
     if (!HasParts(*sum.input(0), split) || OrderMayShow(*sum.output(), facts_)) return {};
     return split;
@@ -94,13 +94,15 @@ class SumSplitter {
            IsFloat(facts_.Of(*node.input(0))) && IsFloat(facts_.Of(*node.input(1)));
   }
 
-  // The list whose tensors it puts beside each other along the dimension; null if it does no such thing.
+  // The list of the parts that it puts beside each other along the dimension; null if it does no such thing.
   static const Node* StackedList(const Node& node, const Split& split) {
     if (node.kind() != c10::aten::stack || node.op() == nullptr) return nullptr;
     const Node& list = *node.input(0)->node();
     const std::optional<int64_t> dimension = IntegerOf(*node.input(1));
-    if (list.kind() != sym::kListConstruct || list.output()->uses().size() != 1 || !dimension) return nullptr;
-    return *dimension == static_cast<int64_t>(split.dimension) ? &list : nullptr;
+    if (list.kind() != sym::kListConstruct || list.output()->uses().size() != 1) return nullptr;
+    const bool is_split = dimension == static_cast<int64_t>(split.dimension) &&
+                          static_cast<int64_t>(list.inputs().size()) == split.parts;
+    return is_split ? &list : nullptr;
   }
 
   // Whether the parts of a tensor can be had: of a large one whose elements along the dimension lie one after the other
@@ -123,7 +125,7 @@ class SumSplitter {
         return (size == 1 || size == split.parts) && HasParts(*operand, {*dimension, split.parts});
       });
     }
-    if (LeastElements(facts) < kLeastElements) return true;
+    if (LeastElements(facts) < kLeastSummed) return true;
     const PartOrder nested = facts.nested();
     return nested.is_known() && nested.levels().back().dimension != split.dimension;
   }
@@ -164,23 +166,28 @@ class SumSplitter {
     sum->output()->ReplaceAllUsesWith(all);
     Value* const whole = sum->input(0);
     sum->Destroy();
-    DestroyUnused(*whole->node(), split);
+    DestroyUnused(whole->node());
     changed_ = true;
   }
 
-  // What was made only to be added up. It would raise where its parts do.
-  void DestroyUnused(Node& node, const Split& split) {
-    const Node* const list = StackedList(node, split);
-    const bool is_made = list != nullptr || node.kind() == c10::aten::mul;
-    if (!is_made || node.outputs().size() != 1 || node.output()->HasUses()) return;
-    const std::vector<Value*> operands(node.inputs().begin(), node.inputs().end());
-    const size_t rank = facts_.Of(*node.output()).sizes->size();
-    node.Destroy();
-    if (list != nullptr) return operands[0]->node()->Destroy();
-    for (Value* operand : operands) {
-      const std::optional<size_t> dimension = DimensionIn(facts_.Of(*operand), rank, split.dimension);
-      if (dimension) DestroyUnused(*operand->node(), {*dimension, split.parts});
+  // What was made only to be added up: products, stacks and their lists. They would raise where their parts do.
+  static void DestroyUnused(Node* whole) {
+    std::vector<Node*> made = {whole};
+    for (size_t i = 0; i < made.size(); ++i) {
+      for (Value* operand : made[i]->inputs()) {
+        if (IsMade(*operand->node()) && std::ranges::find(made, operand->node()) == made.end())
+          made.push_back(operand->node());
+      }
     }
+    const auto is_unused = [](const Node* node) { return IsMade(*node) && !node->output()->HasUses(); };
+    for (auto found = std::ranges::find_if(made, is_unused); found != made.end();
+         found = std::ranges::find_if(made, is_unused)) {
+      (*found)->Destroy();
+      made.erase(found);
+    }
+  }
+  static bool IsMade(const Node& node) {
+    return node.kind() == c10::aten::mul || node.kind() == c10::aten::stack || node.kind() == sym::kListConstruct;
   }
 
   Graph& graph_;

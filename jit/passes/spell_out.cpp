@@ -1,0 +1,101 @@
+#include "jit/passes/spell_out.h"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "jit/analysis/number_of.h"
+#include "jit/analysis/value_fact_table.h"
+#include "jit/compiler/compilation.h"
+#include "jit/definitions/node_effects.h"
+#include "jit/graph_edits/inferring_edits.h"
+#include "jit/graph_edits/operate.h"
+#include "jit/ir/closure.h"
+
+namespace hearth {
+namespace {
+
+class Speller {
+ public:
+  explicit Speller(Compilation& compilation)
+      : graph_(compilation.graph()),
+        facts_(compilation.facts()),
+        memory_(compilation.memory()),
+        edits_(graph_, compilation.facts()),
+        has_kernels_(compilation.inputs().kernels != nullptr) {}
+
+  bool Run() {
+    Find(*graph_.block());
+    for (Node* node : found_) {
+      const InsertionGuard here(&graph_, node);
+      graph_.SetCurrentRange(node->range());
+      Value* made = node->kind() == c10::aten::prelu ? Prelu(node) : Extremum(node);
+      if (made == nullptr) continue;
+      made->SetName(node->output(0)->name());
+      node->output(0)->ReplaceAllUsesWith(made);
+      node->Destroy();
+      changed_ = true;
+    }
+    return changed_;
+  }
+
+ private:
+  void Find(const Block& block) {
+    for (Node* node : block) {
+      if (IsClosure(*node)) continue;
+      for (const Block* nested : node->blocks()) Find(*nested);
+      const Symbol kind = node->kind();
+      const bool is_known = kind == c10::aten::prelu || kind == c10::aten::max || kind == c10::aten::min;
+      if (is_known && node->op() != nullptr) found_.push_back(node);
+    }
+  }
+
+  static bool IsFloating(const ValueFacts& facts) {
+    return facts.is_tensor() && facts.plain && facts.dtype && c10::isFloatingType(*facts.dtype) && facts.sizes;
+  }
+
+  // Null where it stays.
+  Value* Prelu(Node* node) const {
+    Value *const x = node->input(0), *weight = node->input(1);
+    const ValueFacts &of_x = facts_.Of(*x), &of_weight = facts_.Of(*weight);
+    if (!has_kernels_ || !IsFloating(of_x) || !IsFloating(of_weight) || of_x.dtype != of_weight.dtype) return nullptr;
+    if (memory_.MayBeWritten(*x) || memory_.MayBeWritten(*weight)) return nullptr;
+    const size_t rank = of_x.sizes->size();
+    if (of_weight.sizes->size() != 1 || rank < 2) return nullptr;
+    const std::optional<int64_t> numbers = of_weight.sizes->front().constant();
+    if (!numbers || (*numbers != 1 && (*of_x.sizes)[1] != *numbers)) return nullptr;
+    if (*numbers != 1 && rank > 2) {
+      std::vector<int64_t> sizes(rank - 1, 1);
+      sizes.front() = *numbers;
+      weight = edits_.Infer(Operate(graph_, c10::aten::reshape, "", {weight, edits_.Constant(sizes)}, node));
+    }
+    Value* positive = edits_.Infer(Operate(graph_, c10::aten::gt, "Scalar", {x, edits_.Constant(int64_t{0})}, node));
+    Value* scaled = edits_.Infer(Operate(graph_, c10::aten::mul, "Tensor", {x, weight}, node));
+    return edits_.Infer(Operate(graph_, c10::aten::where, "self", {positive, x, scaled}, node));
+  }
+
+  // Likewise.
+  Value* Extremum(Node* node) const {
+    if (node->op()->schema().overload_name() != "dim" || node->outputs().size() != 2) return nullptr;
+    const std::optional<int64_t> dimension = IntegerOf(*node->input(1));
+    const ValueFacts& x = facts_.Of(*node->input(0));
+    if (!dimension || node->output(1)->HasUses() || !IsFloating(x) || x.sizes->empty()) return nullptr;
+    const Symbol symbol = node->kind() == c10::aten::max ? c10::aten::amax : c10::aten::amin;
+    return edits_.Infer(Operate(
+        graph_, symbol, "", {node->input(0), edits_.Constant(std::vector<int64_t>{*dimension}), node->input(2)}, node));
+  }
+
+  Graph& graph_;
+  ValueFactTable& facts_;
+  const WrittenMemory& memory_;
+  const InferringEdits edits_;
+  const bool has_kernels_;
+  std::vector<Node*> found_;
+  bool changed_ = false;
+};
+
+}  // namespace
+
+bool SpellOut(Compilation& compilation) { return Speller(compilation).Run(); }
+
+}  // namespace hearth
