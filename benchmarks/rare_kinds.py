@@ -1,6 +1,6 @@
 """Networks of kinds that are rarer than those of other_kinds.py, measured when they are named: transposed convolutions
-and group norms, bags of ids, separation of speech, transformers with masks and with relative positions. Those of
-transformers are traced, the others scripted."""
+with group norms, instance norms and batch norms, prelu, bags of ids, separation of speech, transformers with masks and
+with relative positions. Those of transformers are traced, the others scripted."""
 
 import torch
 from torch import nn
@@ -155,6 +155,66 @@ class StackedLstm(nn.Module):
         return functional.log_softmax(self.head(self.lstm(x)[0]), -1)
 
 
+class Generator(nn.Sequential):
+    """Pictures of noise (DCGAN, Radford et al. 2015): transposed convolutions alone, each with a batch norm."""
+
+    def __init__(self, widths=(100, 256, 128, 64, 32)):
+        layers = []
+        for i, (inputs, outputs) in enumerate(zip(widths, widths[1:])):
+            layers += [nn.ConvTranspose2d(inputs, outputs, 4, 2 if i else 1, 1 if i else 0, bias=False),
+                       nn.BatchNorm2d(outputs), nn.ReLU(True)]
+        super().__init__(*layers, nn.ConvTranspose2d(widths[-1], 3, 4, 2, 1, bias=False), nn.Tanh())
+
+
+class Translator(nn.Module):
+    """Pictures of pictures (pix2pix, Isola et al. 2016): instance norms, and skips around transposed convolutions."""
+
+    def __init__(self, widths=(3, 32, 64, 128, 128)):
+        super().__init__()
+        pairs = list(zip(widths, widths[1:]))
+        self.down = nn.ModuleList(nn.Conv2d(inputs, outputs, 4, 2, 1) for inputs, outputs in pairs)
+        self.up = nn.ModuleList(nn.ConvTranspose2d(outputs * (1 if i == len(pairs) - 1 else 2), inputs, 4, 2, 1)
+                                for i, (inputs, outputs) in reversed(list(enumerate(pairs))))
+
+    def forward(self, x):
+        kept = []
+        for i, layer in enumerate(self.down):
+            x = layer(functional.leaky_relu(x, 0.2) if i > 0 else x)
+            if i > 0:
+                x = functional.instance_norm(x)
+            kept.append(x)
+        kept.pop()
+        for layer in self.up:
+            x = layer(functional.relu(x))
+            if len(kept) > 0:
+                x = torch.cat([functional.instance_norm(x), kept.pop()], 1)
+        return torch.tanh(x)
+
+
+class Embedder(nn.Module):
+    """Faces as vectors (ArcFace, Deng et al. 2018): residual blocks with prelu."""
+
+    def __init__(self, widths=(32, 64, 128)):
+        super().__init__()
+        self.start = nn.Sequential(nn.Conv2d(3, widths[0], 3, 1, 1, bias=False), nn.BatchNorm2d(widths[0]),
+                                   nn.PReLU(widths[0]))
+        self.blocks = nn.ModuleList(nn.Sequential(
+            nn.BatchNorm2d(width), nn.Conv2d(width, width, 3, 1, 1, bias=False), nn.BatchNorm2d(width), nn.PReLU(width),
+            nn.Conv2d(width, width, 3, 1, 1, bias=False), nn.BatchNorm2d(width)) for width in widths for _ in range(2))
+        self.wider = nn.ModuleList(nn.Conv2d(inputs, outputs, 3, 2, 1)
+                                   for inputs, outputs in zip(widths, widths[1:] + widths[-1:]))
+        self.head = nn.Sequential(nn.Flatten(), nn.Linear(widths[-1] * 14 * 14, 256), nn.BatchNorm1d(256))
+
+    def forward(self, x):
+        x = self.start(x)
+        for i, block in enumerate(self.blocks):
+            x = x + block(x)
+            for j, layer in enumerate(self.wider):
+                if i == 2 * j + 1:
+                    x = layer(x)
+        return functional.normalize(self.head(x))
+
+
 class Chosen(nn.Module):
     """One tensor of what a model of transformers gives."""
 
@@ -198,5 +258,8 @@ RARE_SCRIPTED = {
     "separator": lambda batch: (Separator(), (image(batch, 1, 8000),)),
     "wave_encoder": lambda batch: (WaveEncoder(), (image(batch, 1, 16000),)),
     "bag_recommender": lambda batch: (BagRecommender(), (torch.randn(batch, 13), torch.randint(2000, (batch, 8, 20)))),
+    "generator": lambda batch: (Generator(), (torch.randn(batch, 100, 1, 1),)),
+    "translator": lambda batch: (Translator(), (image(batch, 3, 128, 128),)),
+    "embedder": lambda batch: (Embedder(), (image(batch, 3, 112, 112),)),
     "stacked_lstm": lambda batch: (StackedLstm(), (image(batch, 50, 40),)),
 }
