@@ -174,7 +174,8 @@ class Translator(nn.Module):
         pairs = list(zip(widths, widths[1:]))
         self.down = nn.ModuleList(nn.Conv2d(inputs, outputs, 4, 2, 1) for inputs, outputs in pairs)
         self.up = nn.ModuleList(nn.ConvTranspose2d(outputs * (1 if i == len(pairs) - 1 else 2), inputs, 4, 2, 1)
-                                for i, (inputs, outputs) in reversed(list(enumerate(pairs))))
+                                for i, (inputs, outputs) in reversed(list(enumerate(pairs))) if i > 0)
+        self.end = nn.ConvTranspose2d(2 * widths[1], 3, 4, 2, 1)
 
     def forward(self, x):
         kept = []
@@ -185,10 +186,8 @@ class Translator(nn.Module):
             kept.append(x)
         kept.pop()
         for layer in self.up:
-            x = layer(functional.relu(x))
-            if len(kept) > 0:
-                x = torch.cat([functional.instance_norm(x), kept.pop()], 1)
-        return torch.tanh(x)
+            x = torch.cat([functional.instance_norm(layer(functional.relu(x))), kept.pop()], 1)
+        return torch.tanh(self.end(functional.relu(x)))
 
 
 class Embedder(nn.Module):

@@ -1,9 +1,10 @@
 // Lists that are built step by step are made where they are complete: a list that is made empty and appended to, in one
-// block and out of everybody's sight, becomes one prim::ListConstruct of all its elements behind the last append.
+// block and out of everybody's sight, becomes one prim::ListConstruct of all its elements behind the last append. What
+// is popped from it in that block is the element itself, as the ways up of a U-Net take what those down have kept.
 //
 // Until then it may only be asked (how long, what at a position, what its elements are together): such a question is
 // asked of the elements so far. What nobody writes has facts (analysis/value_fact_table.h), and so does what is made of
-// it. In a plan the appends must be private (private_writes.h). Returns whether the graph changed.
+// it. In a plan appends and pops must be private (private_writes.h). Returns whether the graph changed.
 #pragma once
 
 namespace hearth {

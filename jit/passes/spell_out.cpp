@@ -6,6 +6,7 @@
 
 #include "jit/analysis/number_of.h"
 #include "jit/analysis/value_fact_table.h"
+#include "jit/analysis/visible_strides.h"
 #include "jit/compiler/compilation.h"
 #include "jit/definitions/node_effects.h"
 #include "jit/graph_edits/inferring_edits.h"
@@ -29,7 +30,9 @@ class Speller {
     for (Node* node : found_) {
       const InsertionGuard here(&graph_, node);
       graph_.SetCurrentRange(node->range());
-      Value* made = node->kind() == c10::aten::prelu ? Prelu(node) : Extremum(node);
+      Value* made = node->kind() == c10::aten::prelu           ? Prelu(node)
+                    : node->kind() == c10::aten::instance_norm ? InstanceNorm(node)
+                                                               : Extremum(node);
       if (made == nullptr) continue;
       made->SetName(node->output(0)->name());
       node->output(0)->ReplaceAllUsesWith(made);
@@ -45,7 +48,8 @@ class Speller {
       if (IsClosure(*node)) continue;
       for (const Block* nested : node->blocks()) Find(*nested);
       const Symbol kind = node->kind();
-      const bool is_known = kind == c10::aten::prelu || kind == c10::aten::max || kind == c10::aten::min;
+      const bool is_known = kind == c10::aten::prelu || kind == c10::aten::instance_norm || kind == c10::aten::max ||
+                            kind == c10::aten::min;
       if (is_known && node->op() != nullptr) found_.push_back(node);
     }
   }
@@ -72,6 +76,24 @@ class Speller {
     Value* positive = edits_.Infer(Operate(graph_, c10::aten::gt, "Scalar", {x, edits_.Constant(int64_t{0})}, node));
     Value* scaled = edits_.Infer(Operate(graph_, c10::aten::mul, "Tensor", {x, weight}, node));
     return edits_.Infer(Operate(graph_, c10::aten::where, "self", {positive, x, scaled}, node));
+  }
+
+  // Likewise.
+  Value* InstanceNorm(Node* node) const {
+    constexpr size_t kMean = 3, kVariance = 4, kUsesInput = 5, kEpsilon = 7, kCudnn = 8;
+    const ValueFacts& x = facts_.Of(*node->input(0));
+    if (!IsFloating(x) || x.dtype != c10::kFloat || x.rank() != 4u || !x.device || !x.device->is_cpu()) return nullptr;
+    const std::optional<int64_t> channels = (*x.sizes)[1].constant();
+    const c10::IValue *mean = ConstantOf(*node->input(kMean)), *variance = ConstantOf(*node->input(kVariance)),
+                      *uses_input = ConstantOf(*node->input(kUsesInput));
+    if (!channels || *channels < 1 || mean == nullptr || !mean->isNone() || variance == nullptr ||
+        !variance->isNone() || uses_input == nullptr || !uses_input->toBool())
+      return nullptr;
+    if (OrderMayShow(*node->output(), facts_)) return nullptr;
+    return edits_.Infer(Operate(graph_, c10::aten::group_norm, "",
+                                {node->input(0), edits_.Constant(*channels), node->input(1), node->input(2),
+                                 node->input(kEpsilon), node->input(kCudnn)},
+                                node));
   }
 
   // Likewise.

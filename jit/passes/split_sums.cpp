@@ -100,8 +100,8 @@ class SumSplitter {
     const Node& list = *node.input(0)->node();
     const std::optional<int64_t> dimension = IntegerOf(*node.input(1));
     if (list.kind() != sym::kListConstruct || list.output()->uses().size() != 1) return nullptr;
-    const bool is_split = dimension == static_cast<int64_t>(split.dimension) &&
-                          static_cast<int64_t>(list.inputs().size()) == split.parts;
+    const bool is_split =
+        dimension == static_cast<int64_t>(split.dimension) && static_cast<int64_t>(list.inputs().size()) == split.parts;
     return is_split ? &list : nullptr;
   }
 
