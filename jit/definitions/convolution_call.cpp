@@ -26,18 +26,15 @@ std::optional<std::vector<int64_t>> SettingOf(const Value& value, size_t count, 
   return fits ? std::optional(setting) : std::nullopt;
 }
 
-// Of aten::_convolution or aten::convolution; unknown if that is no constant.
-std::optional<bool> IsTransposed(const Node& node) {
-  const c10::IValue* transposed = ConstantOf(*node.input(6));
-  return transposed != nullptr && transposed->isBool() ? std::optional(transposed->toBool()) : std::nullopt;
+bool IsGeneral(const Node& node) {
+  return node.kind() == c10::aten::_convolution || node.kind() == c10::aten::convolution;
 }
 
 // Of `spatial` dimensions beside batch and channels, for which `symbol` is called.
 std::optional<ConvolutionCall> CallOf(const Node& node, Symbol symbol, size_t spatial) {
   if (node.op() == nullptr || !node.op()->schema().overload_name().empty()) return {};
-  const bool general = node.kind() == c10::aten::_convolution || node.kind() == c10::aten::convolution;
-  if (!general && node.kind() != symbol) return {};
-  if (general && IsTransposed(node) != false) return {};
+  const bool general = IsGeneral(node);
+  if ((!general && node.kind() != symbol) || IsTransposedConvolution(node) != false) return {};
   const c10::IValue* weight = ConstantOf(*node.input(1));
   const c10::IValue* bias = ConstantOf(*node.input(2));
   if (weight == nullptr || !weight->isTensor() || !IsUsable(weight->toTensor()) ||
@@ -54,6 +51,18 @@ std::optional<ConvolutionCall> CallOf(const Node& node, Symbol symbol, size_t sp
 }
 
 }  // namespace
+
+std::optional<bool> IsTransposedConvolution(const Node& node) {
+  if (IsGeneral(node)) {
+    const c10::IValue* transposed = ConstantOf(*node.input(6));
+    return transposed != nullptr && transposed->isBool() ? std::optional(transposed->toBool()) : std::nullopt;
+  }
+  const Symbol kind = node.kind();
+  if (kind == c10::aten::conv_transpose1d || kind == c10::aten::conv_transpose2d || kind == c10::aten::conv_transpose3d)
+    return true;
+  const bool is_plain = kind == c10::aten::conv1d || kind == c10::aten::conv2d || kind == c10::aten::conv3d;
+  return is_plain ? std::optional(false) : std::nullopt;
+}
 
 bool ConvolutionCall::IsOfPixels() const {
   const auto are = [](const std::vector<int64_t>& numbers, int64_t all) {
@@ -77,10 +86,9 @@ std::optional<ConvolutionCall> ConvolutionCall::OfSequences(const Node& node) {
 
 std::optional<TransposedConvolutionCall> TransposedConvolutionCall::Of(const Node& node) {
   if (node.op() == nullptr) return {};
-  const bool general = node.kind() == c10::aten::_convolution || node.kind() == c10::aten::convolution;
-  const bool of_images = node.kind() == c10::aten::conv_transpose2d;
+  const bool general = IsGeneral(node), of_images = node.kind() == c10::aten::conv_transpose2d;
   if (!general && !of_images && node.kind() != c10::aten::conv_transpose1d) return {};
-  if (general && IsTransposed(node) != true) return {};
+  if (IsTransposedConvolution(node) != true) return {};
   const c10::IValue *weight = ConstantOf(*node.input(1)), *bias = ConstantOf(*node.input(2));
   if (weight == nullptr || !weight->isTensor() || !IsUsable(weight->toTensor())) return {};
   if (bias == nullptr || (bias->isTensor() ? !IsUsable(bias->toTensor()) : !bias->isNone())) return {};

@@ -11,6 +11,9 @@
 
 namespace hearth {
 
+// Whether a convolution's node is transposed; unknown of one that is told by what is no constant, and of other nodes.
+std::optional<bool> IsTransposedConvolution(const Node& node);
+
 struct ConvolutionCall {
   at::Tensor weight;                               // [out, in / groups, height, width], dense
   std::vector<int64_t> padding, stride, dilation;  // two of each

@@ -140,12 +140,6 @@ void Matmul(NativeArguments in, IValue* out) {
   EntryOf<at::_ops::matmul>().function(in, out);
 }
 
-at::Tensor LeftLinearMemory(const at::Tensor& x, const at::Tensor& w, const at::Tensor* memory) {
-  c10::SmallVector<int64_t, 6> sizes(x.sizes().begin(), x.sizes().end());
-  sizes[sizes.size() - 2] = w.sizes()[0];
-  return InMemory(sizes, memory);
-}
-
 // left_linear(Tensor input, Tensor weight, Tensor? bias, str epilogue) -> Tensor, and left_linear.into with the memory
 // that the result may have behind: the layer of the input's columns, as columns of the result.
 void LeftLinear(NativeArguments in, IValue* out) {
@@ -155,8 +149,8 @@ void LeftLinear(NativeArguments in, IValue* out) {
   TORCH_CHECK(weight.dim() == 2 && x.dim() >= 2 && weight.size(1) == x.size(-2),
               "expected a weight with a column for each row of the input, found sizes ", weight.sizes(), " and ",
               x.sizes());
-  at::Tensor result = LeftLinearMemory(x, weight, in.count == 5 ? &in[4].toTensor() : nullptr);
-  if (!MultiplyFromLeftInto(in[1], in[0], in[2], epilogue, result)) {
+  at::Tensor result = PlainLeftProduct(in[1], in[0], in[2], epilogue, in.count == 5 ? &in[4].toTensor() : nullptr);
+  if (!result.defined()) {
     result = at::_ops::matmul::call(weight, x);
     if (in[2].isTensor()) result = at::_ops::add_Tensor::call(result, in[2].toTensor().unsqueeze(-1), 1);
     libraries::ApplyEpilogue(epilogue, result);

@@ -222,25 +222,25 @@ bool MultiplyInto(const c10::IValue& a, const c10::IValue& b, const at::Tensor& 
   return true;
 }
 
-bool MultiplyFromLeftInto(const c10::IValue& weight, const c10::IValue& x, const c10::IValue& bias,
-                          std::string_view epilogue, const at::Tensor& memory) {
-  if (!kernels::HasVectors() || !NoModeSeesOperators()) return false;
-  if (!IsPlainMatrix(weight) || !IsPlainMatrix(x) || !(bias.isNone() || IsPlainDense(bias))) return false;
+at::Tensor PlainLeftProduct(const c10::IValue& weight, const c10::IValue& x, const c10::IValue& bias,
+                            std::string_view epilogue, const at::Tensor* memory) {
+  if (!kernels::HasVectors() || !NoModeSeesOperators()) return {};
+  if (!IsPlainMatrix(weight) || !IsPlainMatrix(x) || !(bias.isNone() || IsPlainDense(bias))) return {};
   const at::Tensor& left = weight.toTensor();
   const at::Tensor& right = x.toTensor();
   const std::optional<libraries::KernelEpilogue> following = libraries::KernelEpilogueOf(epilogue);
-  if (left.dim() != 2 || left.sizes()[1] != right.size(-2) || !following || following->adds) return false;
-  if (!bias.isNone() && bias.toTensor().sizes() != left.sizes().slice(0, 1)) return false;
+  if (left.dim() != 2 || left.sizes()[1] != right.size(-2) || !following || following->adds) return {};
+  if (!bias.isNone() && bias.toTensor().sizes() != left.sizes().slice(0, 1)) return {};
   c10::SmallVector<int64_t, 6> sizes(right.sizes().begin(), right.sizes().end());
   sizes[sizes.size() - 2] = left.sizes()[0];
-  if (!IsPlainFloat(memory) || memory.sizes() != sizes || !HasDefaultStrides(memory)) return false;
-  if (memory.numel() == 0) return true;
-  kernels::StridedProduct product = ProductOf(left, right, memory);
+  at::Tensor result = InMemory(sizes, memory);
+  if (result.numel() == 0) return result;
+  kernels::StridedProduct product = ProductOf(left, right, result);
   if (!bias.isNone()) product.row_bias = bias.toTensor().const_data_ptr<float>();
   product.activation = following->activation;
   product.slope = following->slope;
-  MultiplyOnThreads(product, left, right, {}, memory);
-  return true;
+  MultiplyOnThreads(product, left, right, {}, result);
+  return result;
 }
 
 }  // namespace hearth::native

@@ -41,9 +41,10 @@ at::Tensor ProductMemory(const at::Tensor& x, const at::Tensor& w, const at::Ten
 bool MultiplyInto(const c10::IValue& a, const c10::IValue& b, const at::Tensor& memory);
 
 // Of matrices of one batch, from the left: weight [rows, inner] times each x [inner, columns], with bias [rows] added
-// to each column, or none, and an activation of hearth's own kernels (libraries/packed_weight.h). Into `memory` as
-// above.
-bool MultiplyFromLeftInto(const c10::IValue& weight, const c10::IValue& x, const c10::IValue& bias,
-                          std::string_view epilogue, const at::Tensor& memory);
+// to each column, or none, and an activation of hearth's own kernels (libraries/packed_weight.h). In `memory` as
+// PlainProduct. Undefined, and nothing is done, where these are not plain float tensors of such sizes or no kernel has
+// the epilogue.
+at::Tensor PlainLeftProduct(const c10::IValue& weight, const c10::IValue& x, const c10::IValue& bias,
+                            std::string_view epilogue, const at::Tensor* memory = nullptr);
 
 }  // namespace hearth::native

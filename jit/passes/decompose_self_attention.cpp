@@ -61,8 +61,10 @@ class LayerDecomposer {
       : graph_(compilation.graph()), facts_(compilation.facts()), edits_(graph_, compilation.facts()) {}
 
   bool Run() {
-    Find(*graph_.block());
-    for (Node* node : found_) {
+    const std::vector<Node*> found = NodesOutsideClosures(*graph_.block(), [this](const Node& node) {
+      return node.op() != nullptr && (IsAttention(node) || IsEncoderLayer(node));
+    });
+    for (Node* node : found) {
       const InsertionGuard here(&graph_, node);
       graph_.SetCurrentRange(node->range());
       node_ = node;
@@ -71,18 +73,10 @@ class LayerDecomposer {
       node->output(0)->ReplaceAllUsesWith(result);
       node->Destroy();
     }
-    return !found_.empty();
+    return !found.empty();
   }
 
  private:
-  void Find(const Block& block) {
-    for (Node* node : block) {
-      if (IsClosure(*node)) continue;
-      for (const Block* nested : node->blocks()) Find(*nested);
-      if (node->op() != nullptr && (IsAttention(*node) || IsEncoderLayer(*node))) found_.push_back(node);
-    }
-  }
-
   bool IsAttention(const Node& node) const {
     if (node.kind() != c10::aten::_native_multi_head_attention || !AreSequences(*node.input(0))) return false;
     const bool of_itself = node.input(0) == node.input(1) && node.input(0) == node.input(2);
@@ -173,7 +167,6 @@ class LayerDecomposer {
   Graph& graph_;
   ValueFactTable& facts_;
   const InferringEdits edits_;
-  std::vector<Node*> found_;
   Node* node_ = nullptr;  // that is being replaced
 };
 

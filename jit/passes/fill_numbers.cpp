@@ -27,21 +27,16 @@ class Filler {
       : graph_(compilation.graph()), facts_(compilation.facts()), memory_(compilation.memory()) {}
 
   bool Run() {
-    Find(*graph_.block());
-    for (Node* node : found_) {
+    for (Node* node : NodesOutsideClosures(*graph_.block(), IsCopy)) {
       if (Value* number = NumberOf(*node)) Replace(node, number);
     }
     return changed_;
   }
 
  private:
-  void Find(const Block& block) {
-    for (Node* node : block) {
-      if (IsClosure(*node)) continue;
-      for (const Block* inner : node->blocks()) Find(*inner);
-      const bool copies = node->kind() == kCopy || node->kind() == c10::aten::copy_;
-      if (copies && node->op() != nullptr && node->op()->schema().overload_name().empty()) found_.push_back(node);
-    }
+  static bool IsCopy(const Node& node) {
+    const bool copies = node.kind() == kCopy || node.kind() == c10::aten::copy_;
+    return copies && node.op() != nullptr && node.op()->schema().overload_name().empty();
   }
 
   // What the copied tensor is made of, if it has no other value than that by the time it is copied. Null: it may have.
@@ -81,7 +76,6 @@ class Filler {
   Graph& graph_;
   ValueFactTable& facts_;
   const WrittenMemory& memory_;
-  std::vector<Node*> found_;
   bool changed_ = false;
 };
 

@@ -20,6 +20,7 @@
 #include "jit/analysis/visible_strides.h"
 #include "jit/compiler/compilation.h"
 #include "jit/definitions/channel_constant.h"
+#include "jit/definitions/convolution_call.h"
 #include "jit/definitions/fact_rules.h"
 #include "jit/definitions/node_effects.h"
 #include "jit/graph_edits/derived_weight.h"
@@ -32,28 +33,14 @@
 namespace hearth {
 namespace {
 
-bool IsLayer(const Node& node) {
-  const Symbol kind = node.kind();
-  if (kind == c10::aten::linear || kind == c10::aten::conv1d || kind == c10::aten::conv2d ||
-      kind == c10::aten::conv3d) {
-    return true;
-  }
-  if (node.kind() != c10::aten::_convolution && node.kind() != c10::aten::convolution) return false;
-  const c10::IValue* transposed = ConstantOf(*node.input(6));
-  return transposed != nullptr && transposed->isBool() && !transposed->toBool();
-}
+bool IsLayer(const Node& node) { return node.kind() == c10::aten::linear || IsTransposedConvolution(node) == false; }
 
 // Whether it is a transposed convolution of one group, whose weight has the results' channels second.
 bool IsTransposedLayer(const Node& node) {
-  const Symbol kind = node.kind();
-  const bool general = kind == c10::aten::_convolution || kind == c10::aten::convolution;
-  if (!general && kind != c10::aten::conv_transpose1d && kind != c10::aten::conv_transpose2d &&
-      kind != c10::aten::conv_transpose3d)
-    return false;
-  const c10::IValue *transposed = general ? ConstantOf(*node.input(6)) : nullptr,
-                    *groups = ConstantOf(*node.input(general ? 8 : 6));
-  if (general && (transposed == nullptr || !transposed->isBool() || !transposed->toBool())) return false;
-  return groups != nullptr && groups->isInt() && groups->toInt() == 1;
+  if (IsTransposedConvolution(node) != true) return false;
+  const bool general = node.kind() == c10::aten::_convolution || node.kind() == c10::aten::convolution;
+  const std::optional<int64_t> groups = IntegerOf(*node.input(general ? 8 : 6));
+  return groups == 1;
 }
 
 bool AsksForShape(const Use& use) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <ranges>
 #include <unordered_map>
 #include <vector>
 
@@ -61,21 +62,15 @@ class GpuFuser {
         fuses_(compilation.inputs().kernels != nullptr && compilation.inputs().kernels->device() == c10::kCUDA) {}
 
   bool Run() {
-    Find(*graph_.block());
+    const std::vector<Node*> found = NodesOutsideClosures(*graph_.block(), [](const Node& node) {
+      return node.op() != nullptr && ConvolutionCall::Of(node).has_value();
+    });
     // The last first: of two that are added, the addition goes to the one that is computed later.
-    for (auto node = found_.rbegin(); node != found_.rend(); ++node) Fuse(*node);
+    for (Node* node : found | std::views::reverse) Fuse(node);
     return changed_;
   }
 
  private:
-  void Find(const Block& block) {
-    for (Node* node : block) {
-      if (IsClosure(*node)) continue;
-      for (const Block* inner : node->blocks()) Find(*inner);
-      if (node->op() != nullptr && ConvolutionCall::Of(*node)) found_.push_back(node);
-    }
-  }
-
   void Fuse(Node* node) {
     const ConvolutionCall call = *ConvolutionCall::Of(*node);
     const ValueFacts& image = facts_.Of(*node->input(0));
@@ -248,7 +243,6 @@ class GpuFuser {
   const PrivateMemory private_;
   DerivedConstants& derived_;
   const bool fuses_;
-  std::vector<Node*> found_;
   bool changed_ = false;
 };
 

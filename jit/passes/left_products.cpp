@@ -48,21 +48,15 @@ class LeftMultiplier {
         derived_(*compilation.weights()) {}
 
   bool Run() {
-    Find(*graph_.block());
-    for (Node* node : found_) Replace(node);
+    const std::vector<Node*> found =
+        NodesOutsideClosures(*graph_.block(), [this](const Node& node) { return Suits(node); });
+    for (Node* node : found) Replace(node);
     return changed_;
   }
 
  private:
-  void Find(const Block& block) {
-    for (Node* node : block) {
-      if (IsClosure(*node)) continue;
-      for (const Block* nested : node->blocks()) Find(*nested);
-      if (node->kind() == c10::aten::linear && node->op() != nullptr && Suits(*node)) found_.push_back(node);
-    }
-  }
-
   bool Suits(const Node& node) const {
+    if (node.kind() != c10::aten::linear || node.op() == nullptr) return false;
     const ValueFacts& x = facts_.Of(*node.input(0));
     const at::Tensor* weight = ConstantTensor(*node.input(1));
     if (weight == nullptr || weight->dim() != 2 || !x.is_tensor() || !x.plain || x.rank() != 3u) return false;
@@ -192,7 +186,6 @@ class LeftMultiplier {
   ValueFactTable& facts_;
   const InferringEdits edits_;
   DerivedConstants& derived_;
-  std::vector<Node*> found_;
   bool changed_ = false;
 };
 

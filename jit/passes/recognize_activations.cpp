@@ -154,21 +154,13 @@ class Recognizer {
       : graph_(compilation.graph()), facts_(compilation.facts()), pure_(compilation.pure_nodes()) {}
 
   bool Run() {
-    std::vector<const Node*> functions;
-    Find(*graph_.block(), &functions);
+    const std::vector<Node*> functions = NodesOutsideClosures(
+        *graph_.block(), [this](const Node& node) { return FunctionOf(node, facts_.memory()) != Function::kNone; });
     for (const Node* f : functions) TryFunction(f);
     return changed_;
   }
 
  private:
-  void Find(const Block& block, std::vector<const Node*>* functions) const {
-    for (const Node* node : block) {
-      if (IsClosure(*node)) continue;
-      for (const Block* inner : node->blocks()) Find(*inner, functions);
-      if (FunctionOf(*node, facts_.memory()) != Function::kNone) functions->push_back(node);
-    }
-  }
-
   void TryFunction(const Node* f) {
     for (Value* x : Operands(*f)) {
       if (!IsSuitable(*x)) continue;

@@ -52,8 +52,9 @@ class AttentionRecognizer {
         pure_(compilation.pure_nodes()) {}
 
   bool Run() {
-    std::vector<Node*> products;
-    Find(*graph_.block(), &products);
+    const std::vector<Node*> products = NodesOutsideClosures(*graph_.block(), [](const Node& node) {
+      return IsProduct(node) && node.input(0)->node()->kind() == c10::aten::softmax;
+    });
     for (Node* product : products) {
       if (std::optional<Attention> attention = Match(*product)) Replace(product, *std::move(attention));
     }
@@ -61,15 +62,6 @@ class AttentionRecognizer {
   }
 
  private:
-  void Find(const Block& block, std::vector<Node*>* products) const {
-    for (Node* node : block) {
-      if (IsClosure(*node)) continue;
-      for (const Block* inner : node->blocks()) Find(*inner, products);
-      const bool weighs = IsProduct(*node) && node->input(0)->node()->kind() == c10::aten::softmax;
-      if (weighs) products->push_back(node);
-    }
-  }
-
   std::optional<Attention> Match(const Node& product) const {
     const Node& softmax = *product.input(0)->node();
     if (!IsStep(softmax, *product.block()) || !pure_.MayMove(product) || !IsSoftmaxOfRows(softmax)) return {};

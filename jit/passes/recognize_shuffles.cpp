@@ -56,22 +56,15 @@ class ShuffleRecognizer {
       : graph_(compilation.graph()), facts_(compilation.facts()), pure_(compilation.pure_nodes()) {}
 
   bool Run() {
-    Find(*graph_.block());
-    for (Node* node : candidates_) {
+    const std::vector<Node*> candidates = NodesOutsideClosures(
+        *graph_.block(), [](const Node& node) { return IsKindOfView(node.kind()) && node.op() != nullptr; });
+    for (Node* node : candidates) {
       if (const std::optional<Shuffle> shuffle = ShuffleOf(*node)) Replace(node, *shuffle);
     }
     return changed_;
   }
 
  private:
-  void Find(const Block& block) {
-    for (Node* node : block) {
-      if (IsClosure(*node)) continue;
-      for (const Block* inner : node->blocks()) Find(*inner);
-      if (IsKindOfView(node->kind()) && node->op() != nullptr) candidates_.push_back(node);
-    }
-  }
-
   bool AreEqual(KnownSize a, KnownSize b) { return facts_.sizes().AreEqual(a, b) == true; }
   bool IsWritten(const Value& value) const { return facts_.memory().MayBeWritten(value); }
 
@@ -269,7 +262,6 @@ class ShuffleRecognizer {
   Graph& graph_;
   ValueFactTable& facts_;
   const PureNodes& pure_;
-  std::vector<Node*> candidates_;
   bool changed_ = false;
 };
 

@@ -26,8 +26,7 @@ class Speller {
         has_kernels_(compilation.inputs().kernels != nullptr) {}
 
   bool Run() {
-    Find(*graph_.block());
-    for (Node* node : found_) {
+    for (Node* node : NodesOutsideClosures(*graph_.block(), IsKnown)) {
       const InsertionGuard here(&graph_, node);
       graph_.SetCurrentRange(node->range());
       Value* made = node->kind() == c10::aten::prelu           ? Prelu(node)
@@ -43,15 +42,11 @@ class Speller {
   }
 
  private:
-  void Find(const Block& block) {
-    for (Node* node : block) {
-      if (IsClosure(*node)) continue;
-      for (const Block* nested : node->blocks()) Find(*nested);
-      const Symbol kind = node->kind();
-      const bool is_known = kind == c10::aten::prelu || kind == c10::aten::instance_norm || kind == c10::aten::max ||
-                            kind == c10::aten::min;
-      if (is_known && node->op() != nullptr) found_.push_back(node);
-    }
+  static bool IsKnown(const Node& node) {
+    const Symbol kind = node.kind();
+    const bool is_known = kind == c10::aten::prelu || kind == c10::aten::instance_norm || kind == c10::aten::max ||
+                          kind == c10::aten::min;
+    return is_known && node.op() != nullptr;
   }
 
   static bool IsFloating(const ValueFacts& facts) {
@@ -112,7 +107,6 @@ class Speller {
   const WrittenMemory& memory_;
   const InferringEdits edits_;
   const bool has_kernels_;
-  std::vector<Node*> found_;
   bool changed_ = false;
 };
 

@@ -38,22 +38,16 @@ class SumSplitter {
         edits_(graph_, compilation.facts()) {}
 
   bool Run() {
-    Find(*graph_.block());
-    for (Node* node : found_) {
+    for (Node* node : NodesOutsideClosures(*graph_.block(), IsSum)) {
       if (const std::optional<Split> split = SplitOf(*node)) Replace(node, *split);
     }
     return changed_;
   }
 
  private:
-  void Find(const Block& block) {
-    for (Node* node : block) {
-      if (IsClosure(*node)) continue;
-      for (const Block* nested : node->blocks()) Find(*nested);
-      if (node->kind() == c10::aten::sum && node->op() != nullptr &&
-          node->op()->schema().overload_name() == "dim_IntList")
-        found_.push_back(node);
-    }
+  static bool IsSum(const Node& node) {
+    return node.kind() == c10::aten::sum && node.op() != nullptr &&
+           node.op()->schema().overload_name() == "dim_IntList";
   }
 
   std::optional<Split> SplitOf(const Node& sum) const {
@@ -194,7 +188,6 @@ class SumSplitter {
   ValueFactTable& facts_;
   const WrittenMemory& memory_;
   const InferringEdits edits_;
-  std::vector<Node*> found_;
   bool changed_ = false;
 };
 

@@ -80,21 +80,14 @@ class ConvolutionSpreader {
         derived_(*compilation.weights()) {}
 
   bool Run() {
-    Find(*graph_.block());
+    const std::vector<Node*> found = NodesOutsideClosures(
+        *graph_.block(), [](const Node& node) { return TransposedConvolutionCall::Of(node).has_value(); });
     // The last one first: the order of what it is given shows no more then.
-    for (Node* node : found_ | std::views::reverse) Replace(node);
+    for (Node* node : found | std::views::reverse) Replace(node);
     return changed_;
   }
 
  private:
-  void Find(const Block& block) {
-    for (Node* node : block) {
-      if (IsClosure(*node)) continue;
-      for (const Block* nested : node->blocks()) Find(*nested);
-      if (TransposedConvolutionCall::Of(*node)) found_.push_back(node);
-    }
-  }
-
   bool Suits(const Node& node, const TransposedConvolutionCall& call) const {
     const ValueFacts& image = facts_.Of(*node.input(0));
     if (!image.is_tensor() || !image.plain || !image.device || image.dtype != call.weight.scalar_type()) return false;
@@ -151,7 +144,6 @@ class ConvolutionSpreader {
   ValueFactTable& facts_;
   const InferringEdits edits_;
   DerivedConstants& derived_;
-  std::vector<Node*> found_;
   bool changed_ = false;
 };
 
