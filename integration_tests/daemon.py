@@ -1,5 +1,6 @@
 """hearthd as a process of the tests: started on free ports, asked through tritonclient, ended by SIGTERM."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -70,6 +71,16 @@ class Hearthd:
     @property
     def pid(self):
         return self.process.pid
+
+    def children(self):
+        """The processes that it has started and that are there; none if it has ended."""
+        with contextlib.suppress(FileNotFoundError):
+            return [
+                int(child)
+                for task in os.listdir(f"/proc/{self.pid}/task")
+                for child in open(f"/proc/{self.pid}/task/{task}/children").read().split()
+            ]
+        return []
 
     @property
     def address(self):

@@ -76,23 +76,8 @@ def test_kills_under_load_lose_nothing_for_clients_that_try_again(tmp_path):
     assert [line for line in lines if " E " in line or " W " in line] == []
 
 
-class Kernels(nn.Module):
-    def forward(self, x: Tensor) -> Tensor:
-        return (torch.sigmoid(x) * torch.tanh(x + 1)).relu() - x
-
-
-def children(pid):
-    with contextlib.suppress(FileNotFoundError):
-        return [
-            int(child)
-            for task in os.listdir(f"/proc/{pid}/task")
-            for child in open(f"/proc/{pid}/task/{task}/children").read().split()
-        ]
-    return []
-
-
 def test_helpers_that_are_killed_cost_kernels_and_no_answers(hearthd):
-    model = models.scripted(Kernels())
+    model = models.scripted(models.Kernels())
     server = hearthd({"m": model})
     x = torch.randn(1000)
     killed = set()
@@ -107,7 +92,7 @@ def test_helpers_that_are_killed_cost_kernels_and_no_answers(hearthd):
 
             def kill():
                 ask(rank)
-                for child in set(children(server.pid)) - killed:
+                for child in set(server.children()) - killed:
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(child, signal.SIGKILL)
                         killed.add(child)

@@ -44,3 +44,8 @@ def test_code_may_be_generated_and_written_files_are_few():
     lines = UNIT.read_text().splitlines()
     assert not any(line.startswith("MemoryDenyWriteExecute=") for line in lines)
     assert "ProtectSystem=strict" in lines and not any(line.startswith("ReadWritePaths=") for line in lines)
+
+
+def test_a_start_ends_when_the_models_are_loaded_however_long_that_takes():
+    lines = UNIT.read_text().splitlines()
+    assert "Type=notify" in lines and "TimeoutStartSec=infinity" in lines

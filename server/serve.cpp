@@ -11,12 +11,14 @@
 #include <functional>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <thread>
 
 #include "jit/support/logging.h"
 #include "server/check.h"
 #include "server/command_line.h"
 #include "server/daemon.h"
+#include "server/service_manager.h"
 #include "server/settings.h"
 #include "server/telemetry/library_log.h"
 #include "server/telemetry/log_control.h"
@@ -105,11 +107,18 @@ absl::StatusOr<std::unique_ptr<LogOutput>> OpenLog(const config::Settings& setti
   return output;
 }
 
-void Reload(LogOutput& log_output, Daemon& daemon) {
+std::string ServedText(int versions) {
+  return std::to_string(versions) +
+         (versions == 1 ? " version of a model is served" : " versions of models are served");
+}
+
+void Reload(ServiceManager& manager, LogOutput& log_output, Daemon& daemon) {
+  manager.BeginReload();
   if (const absl::Status status = log_output.Reopen(); !status.ok()) {
     LoggerOf("server/serve").error("{}; lines go on to the file that was open", std::string(status.message()));
   }
   daemon.Reload();
+  manager.EndReload();
 }
 
 std::chrono::nanoseconds Nanoseconds(double seconds) {
@@ -184,6 +193,7 @@ int Serve(int argc, const char* const* argv, const RuntimeFactory& make_runtime)
   const config::Settings& settings = line->settings;
   auto log_output = OpenLog(settings);
   if (!log_output.ok()) return Complain(log_output.status(), kCannotServe);
+  ServiceManager manager;
   TakeLibraryLogs();
   spdlog::logger& log = LoggerOf("server/serve");
   for (const std::string& warning : line->warnings) log.warn("{}", warning);
@@ -205,17 +215,22 @@ int Serve(int argc, const char* const* argv, const RuntimeFactory& make_runtime)
   auto daemon = Daemon::Start(settings, **runtime);
   if (!daemon.ok()) return Complain(daemon.status(), *device_failed ? kDeviceFailed : kCannotServe);
 
+  manager.Loading();
   std::atomic<bool> failed{false};
   std::thread announcer([&] {
     const Daemon::Loaded loaded = (*daemon)->WaitUntilLoaded();
     if (stopping) return;
-    if (loaded.failures.empty() || !settings.exit_on_error()) return PrintReady(**daemon, loaded.versions);
+    if (loaded.failures.empty() || !settings.exit_on_error()) {
+      PrintReady(**daemon, loaded.versions);
+      manager.Ready(ServedText(loaded.versions));
+      return;
+    }
     for (const std::string& failure : loaded.failures) Complain(absl::UnavailableError(failure), kCannotServe);
     log.error("not every model has loaded; with --exit-on-error=false the others are served");
     failed = true;
     kill(getpid(), SIGTERM);
   });
-  signals.WaitForEnd([&] { Reload(**log_output, **daemon); });
+  signals.WaitForEnd([&] { Reload(manager, **log_output, **daemon); });
   // Another signal means that whoever sends it will not wait; a run that does not even stop when it is cancelled (one
   // very long operator) must not keep the process either.
   std::thread([signals, device_failed, patience = settings.drain_seconds() + kSecondsToCancel] {
@@ -223,6 +238,7 @@ int Serve(int argc, const char* const* argv, const RuntimeFactory& make_runtime)
     _exit(*device_failed ? kDeviceFailed : kEndedAtOnce);
   }).detach();
   stopping = true;
+  manager.Stopping();
   (*daemon)->Stop();
   announcer.join();
   if (*device_failed) {

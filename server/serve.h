@@ -5,6 +5,7 @@
 //   {"event":"ready","grpc_port":8001,"http_port":8000,"metrics_port":8002,"models_ready":2,"pid":4711}
 // With exit_on_error and a model that failed, the process ends instead. SIGTERM or SIGINT drains; a second one ends the
 // process at once. SIGHUP reopens the files of the log and of the access log, and reads certificates and tokens again.
+// All of that is told to a manager of services too (service_manager.h).
 #pragma once
 
 #include <functional>
