@@ -1,14 +1,12 @@
 """/metrics against what its page says, and what it says of models that do not serve."""
 
 import re
-import shutil
-import subprocess
 
 import pytest
 
 from integration_tests import ROOT, server_models as models
-from integration_tests.daemon import put_model
-from integration_tests.serving import floats
+from integration_tests.daemon import eventually, put_model
+from integration_tests.serving import answer_of, floats
 
 PAGE = ROOT / "docs" / "metrics.md"
 RULES = ROOT / "deploy" / "prometheus" / "hearth.rules.yml"
@@ -59,12 +57,6 @@ def test_every_metric_that_pages_and_alerts_ask_for_is_there(scraped):
     assert asked and asked <= set(exported(scraped))
 
 
-@pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is not installed: Debian's package prometheus")
-def test_prometheus_takes_the_rules(scraped, tmp_path):
-    done = subprocess.run(["promtool", "check", "rules", RULES], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 0, done.stdout + done.stderr
-
-
 def test_models_that_do_not_serve_are_not_ready_and_keep_their_counters(hearthd, tmp_path):
     good = models.constant(1)
     server = hearthd(
@@ -91,3 +83,25 @@ def test_models_that_do_not_serve_are_not_ready_and_keep_their_counters(hearthd,
         assert ready("good") == 1
         for reason in ("REJECTED", "CANCELED", "BACKEND", "OTHER"):
             assert server.metric("nv_inference_request_failure", model="two", version="2", reason=reason) == 0
+
+
+def test_an_archive_that_cannot_take_the_place_of_the_one_that_serves_is_counted(hearthd, tmp_path):
+    server = hearthd({"m": models.constant(1)}, "--model-control-mode=poll", "--repository-poll-secs=0.1")
+
+    def failures():
+        return server.metric("hearth_model_load_failures_total", model="m", version="1")
+
+    def replace(data):
+        (tmp_path / "new").write_bytes(data)
+        (tmp_path / "new").rename(server.repository / "m/1/model.pt")
+
+    good = (put_model(tmp_path / "aside", "m", models.constant(2)) / "model.pt").read_bytes()
+    assert failures() == 0
+    with server.client() as client:
+        replace(b"no archive")
+        eventually(lambda: failures() == 1)
+        assert server.metric("hearth_model_ready", model="m", version="1") == 1
+        assert answer_of(client, "m") == [1]
+        replace(good)
+        eventually(lambda: answer_of(client, "m") == [2])
+    assert failures() == 1

@@ -36,6 +36,8 @@ absl::Status StatusOf(const std::exception_ptr& error) {
     return absl::ResourceExhaustedError(e.what());
   } catch (const ModelError& e) {
     return absl::InternalError(e.what());
+  } catch (const c10::OutOfMemoryError& e) {
+    return absl::ResourceExhaustedError(e.what_without_backtrace());
   } catch (const c10::Error& e) {
     return absl::InternalError(e.what_without_backtrace());
   } catch (const std::exception& e) {

@@ -1,5 +1,6 @@
 // What ends a run from outside: cancelling, deadlines, a memory limit, too many forks, waits that cannot end.
 #include <ATen/ops/ones.h>
+#include <c10/util/Exception.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,7 +9,9 @@
 
 #include "jit/interpreter/test_support.h"
 #include "jit/interpreter/thread_pool.h"
+#include "jit/interpreter/traceback.h"
 #include "jit/support/cpu_allocator.h"
+#include "jit/support/resource_error.h"
 
 namespace hearth {
 namespace {
@@ -418,6 +421,17 @@ TEST(LimitsTest, AForksReportIsCutWithinItsWaiters) {
   EXPECT_THAT(report, HasSubstr("bytes more) ...\n"));
   EXPECT_THAT(report, HasSubstr("mmmend\n"));
   EXPECT_LT(report.size(), kReportBytes + 2000);
+}
+
+TEST(LimitsTest, AGpuWithoutMemoryIsALimitThatWasPassed) {
+  const auto refused = std::make_exception_ptr(c10::OutOfMemoryError({"f", "file", 1}, "CUDA out of memory."));
+  try {
+    std::rethrow_exception(WithTraceback(refused, {}));
+    FAIL();
+  } catch (const ResourceError& error) {
+    EXPECT_EQ(error.class_name(), "OutOfMemoryError");
+    EXPECT_THAT(error.message(), HasSubstr("CUDA out of memory."));
+  }
 }
 
 }  // namespace

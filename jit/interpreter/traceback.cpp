@@ -186,6 +186,9 @@ std::exception_ptr WithTraceback(std::exception_ptr error, std::span<const Trace
     return error;
   } catch (const MemoryLimitError& refused) {
     return Make<ResourceError>(frames, "MemoryError", std::string("the request ") + refused.what());
+  } catch (const c10::OutOfMemoryError& refused) {
+    // Of a GPU, whose memory no account has the limit of.
+    return Make<ResourceError>(frames, "OutOfMemoryError", refused.what_without_backtrace());
   } catch (const ForkLimitError& refused) {
     return Make<ResourceError>(frames, "RuntimeError", refused.what());
   } catch (const ResourceError& of_fork) {

@@ -313,10 +313,12 @@ TEST_F(IdleModelsTest, AModelThatIsFoundToHaveNoRoomOnlyWhenItIsLoadedRests) {
   EXPECT_EQ(LoadIdle("m").code(), absl::StatusCode::kResourceExhausted);
   EXPECT_TRUE(IsIdle(StatusOf("m"))) << "what it needs is known, and nothing was loaded";
   EXPECT_EQ(repository_->idle_counts().loaded_again, 0);
+  EXPECT_THAT(LoadFailures(), ElementsAre("m/1 0", "n/1 0"));
   // Another archive is measured anew.
   Put("a/m/1/model.pt", "ok another");
   EXPECT_EQ(LoadIdle("m").code(), absl::StatusCode::kResourceExhausted);
   EXPECT_FALSE(IsIdle(StatusOf("m")));
+  EXPECT_THAT(LoadFailures(), ElementsAre("m/1 1", "n/1 0"));
 }
 
 TEST_F(IdleModelsTest, AModelThatDoesNotFitIntoTheBudgetIsRefused) {

@@ -10,6 +10,8 @@
 
 namespace hearth::server {
 
+absl::Status ShuttingDown() { return absl::UnavailableError("the server is shutting down"); }
+
 const char* ModelStateName(ModelState state) {
   switch (state) {
     case ModelState::kUnknown:
@@ -123,6 +125,13 @@ void ModelTable::Fail(const std::string& name, const absl::Status& status) {
   Entry& entry = entries_[name];
   --entry.loading;
   entry.failure = std::string(status.message());
+  bool counted = false;
+  for (const auto& [number, version] : entry.versions) {
+    if (!IsListed(version) || version.statistics == nullptr) continue;
+    version.statistics->LoadFailed();
+    counted = true;
+  }
+  if (!counted) entry.statistics->LoadFailed();
   if (entry.idle) entry.idle->not_until = Clock::now() + rest_;
 }
 
@@ -146,11 +155,16 @@ void ModelTable::Swap(const std::string& name, VersionRouting routing,
     entry.idle->not_until = Clock::now() + rest_;
   }
   const bool all_loaded = std::ranges::all_of(loaded, is_loaded);
+  // Requests for an idle model may find no room any number of times.
+  const auto is_failure = [&entry](const absl::Status& status) {
+    return status != ShuttingDown() && !(entry.idle && MemoryBudget::IsNoRoom(status));
+  };
   for (auto& [number, version] : entry.versions) {
     auto it = loaded.find(number);
     version.chosen = it != loaded.end();
     if (it != loaded.end() && !it->second.ok()) {
       version.failure = std::string(it->second.status().message());
+      if (is_failure(it->second.status())) version.statistics->LoadFailed();
       continue;
     }
     version.failure.clear();
@@ -342,7 +356,7 @@ std::vector<VersionStatus> ModelTable::Versions() const {
   for (const auto& [name, entry] : entries_) {
     const size_t before = versions.size();
     for (const auto& [number, version] : entry.versions) {
-      if (!version.chosen && version.serving == nullptr) continue;
+      if (!IsListed(version)) continue;
       VersionStatus& status = versions.emplace_back(
           VersionStatus{name, std::to_string(number), version.shown, version.statistics,
                         StateOf(entry, number, version), version.failure.empty() ? entry.failure : version.failure});
@@ -352,7 +366,7 @@ std::vector<VersionStatus> ModelTable::Versions() const {
     }
     if (versions.size() == before) {
       const ModelState state = entry.loading > 0 ? ModelState::kLoading : ModelState::kUnavailable;
-      versions.push_back({name, "", nullptr, nullptr, state, entry.failure});
+      versions.push_back({name, "", nullptr, entry.statistics, state, entry.failure});
     }
   }
   return versions;

@@ -27,6 +27,9 @@
 
 namespace hearth::server {
 
+// How a load ends that the server's end cuts short; that is no failure of the model.
+absl::Status ShuttingDown();
+
 enum class ModelState { kUnknown, kReady, kUnavailable, kLoading, kUnloading };
 // Triton's word for it: "READY", ...; empty for kUnknown.
 const char* ModelStateName(ModelState state);
@@ -42,7 +45,7 @@ struct VersionStatus {
   std::string name;
   std::string version;                                // empty where none is known
   ServablePtr serving;                                // null if it does not serve
-  std::shared_ptr<const ModelStatistics> statistics;  // null where no version is known
+  std::shared_ptr<const ModelStatistics> statistics;  // where no version is known: the model's, of its failed loads
   ModelState state = ModelState::kUnknown;
   std::string reason;  // why the latest load failed, or why it was unloaded as idle; else empty
   bool idle = false;   // unloaded, and loaded again when somebody asks for it
@@ -89,7 +92,7 @@ class ModelTable {
   // that is not known, kFailedPrecondition where there is nothing to go back to.
   absl::StatusOr<ServedSet> RollbackTarget(const std::string& name, int64_t version) const;
 
-  // The end of a load that failed as a whole.
+  // The end of a load that failed as a whole: a failed load of each version that serves or should.
   void Fail(const std::string& name, const absl::Status& status);
   // The end of a load: what was loaded serves, and what was not chosen does not any more, unless a version failed. A
   // version that failed leaves the one of its number serving. `note` is what the index says of versions that serve.
@@ -166,7 +169,9 @@ class ModelTable {
     std::map<int64_t, Version> versions;
     std::optional<Idle> idle;
     std::string failure;  // why the model as a whole failed
-    int loading = 0;      // loads asked for and not ended
+    // Of loads that failed while none of its versions served or should.
+    std::shared_ptr<ModelStatistics> statistics = std::make_shared<ModelStatistics>();
+    int loading = 0;  // loads asked for and not ended
     bool unloaded = false;
     std::string note;    // what the index says of versions that serve; mostly empty
     ServedSet previous;  // before the last swap that made a difference
@@ -177,6 +182,8 @@ class ModelTable {
   };
 
   // All of these under the lock.
+  // Whether it serves or should.
+  static bool IsListed(const Version& version) { return version.chosen || version.serving != nullptr; }
   // What served before, which is the one to drain.
   static ServablePtr SetServing(Version& version, ServablePtr serving);
   static void NoteUse(const Entry& entry);

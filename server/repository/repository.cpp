@@ -68,8 +68,6 @@ std::shared_ptr<const void> TakeRoom(const std::shared_ptr<std::atomic<int64_t>>
 
 }  // namespace
 
-absl::Status ShuttingDown() { return absl::UnavailableError("the server is shutting down"); }
-
 absl::Status TooMany(const char* what) { return absl::ResourceExhaustedError(absl::StrCat(what, "; try again later")); }
 
 Repository::Repository(Options options, Runtime& runtime, CallInterfaceFactory factory, std::function<void()> changed)

@@ -56,8 +56,7 @@ inline constexpr int64_t kMostWaitingConfigBytes = int64_t{64} << 20;
 // Requests that wait for one model to be loaded again.
 inline constexpr size_t kMostWaitingForLoad = 1024;
 
-// Why loads are refused.
-absl::Status ShuttingDown();
+// Why loads are refused, beside ShuttingDown.
 absl::Status TooMany(const char* what);
 
 // Which models are loaded, and when.

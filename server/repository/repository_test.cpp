@@ -471,6 +471,7 @@ TEST_F(RepositoryTest, LoadsThatAreUnderWayOrWaitEndWhenTheServerDoes) {
     EXPECT_THAT(status.message(), HasSubstr("the server is shutting down"));
   }
   EXPECT_EQ(Load("m").code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(LoadFailures(), ElementsAre("m/1 0", "n/1 0"));
   // What served still does, for what is in flight.
   EXPECT_EQ(Answer("m"), "one");
 }
@@ -539,6 +540,36 @@ TEST_F(RepositoryTest, CountersOutliveAReload) {
   (*repository_->Find("m", ""))->statistics->Refused(FailureReason::kOther, {});
   ASSERT_TRUE(Load("m").ok());
   EXPECT_EQ((*repository_->Find("m", ""))->statistics->snapshot().failure.count, 1u);
+}
+
+TEST_F(RepositoryTest, LoadsThatFailAreCountedOverReloadsAndUnloads) {
+  Put("a/m/config.pbtxt", "version_policy { all {} }");
+  Put("a/m/1/model.pt", "ok one");
+  Put("a/m/2/model.pt", "bad two");
+  StartAndLoad();
+  EXPECT_THAT(LoadFailures(), ElementsAre("m/1 0", "m/2 1"));
+  Put("a/m/1/model.pt", "bad flipped");
+  EXPECT_FALSE(Load("m").ok());
+  EXPECT_THAT(LoadFailures(), ElementsAre("m/1 1", "m/2 2"));
+  Put("a/m/1/model.pt", "ok other");
+  Put("a/m/2/model.pt", "ok two");
+  ASSERT_TRUE(Load("m").ok());
+  ASSERT_TRUE(Unload("m").ok());
+  EXPECT_THAT(LoadFailures(), ElementsAre("m/1 1", "m/2 2"));
+}
+
+TEST_F(RepositoryTest, ALoadThatFailsForItsConfigurationIsAFailureOfEachVersion) {
+  Put("a/m/config.pbtxt", "version_policy { all {} }");
+  Put("a/m/1/model.pt", "ok one");
+  Put("a/m/2/model.pt", "ok two");
+  Put("a/wrong/config.pbtxt", "nonsense");
+  StartAndLoad();
+  EXPECT_THAT(LoadFailures(), ElementsAre("m/1 0", "m/2 0", "wrong/ 1"));
+  Put("a/m/config.pbtxt", "nonsense");
+  EXPECT_FALSE(Load("m").ok());
+  EXPECT_FALSE(Load("wrong").ok());
+  EXPECT_FALSE(Load("nowhere").ok());
+  EXPECT_THAT(LoadFailures(), ElementsAre("m/1 1", "m/2 1", "wrong/ 2"));
 }
 
 TEST_F(RepositoryTest, AConfigurationInTheRequestTakesTheFilesPlace) {

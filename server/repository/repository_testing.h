@@ -106,6 +106,16 @@ class RepositoryTest : public ::testing::Test {
     return lines;
   }
 
+  // "m/1 2": two loads of the version have failed.
+  std::vector<std::string> LoadFailures() {
+    std::vector<std::string> lines;
+    for (const VersionStatus& version : repository_->Versions()) {
+      lines.push_back(version.name + "/" + version.version + " " +
+                      std::to_string(version.statistics->snapshot().load_failures));
+    }
+    return lines;
+  }
+
   std::filesystem::path root_;
   Repository::Options options_;  // but for what Start is given
   std::function<void()> changed_ = [] {};

@@ -47,11 +47,20 @@ class FamilyBuilder {
   MetricFamily family_;
 };
 
-// Which versions have a value: all that are known, or those that are loaded.
-enum class Which { kKnown, kLoaded };
+// Which versions have a value: all that are to be served, with an empty version for a model of which none is known; all
+// that are known; or those that are loaded.
+enum class Which { kListed, kKnown, kLoaded };
 
 bool Has(const ModelSample& sample, Which which) {
-  return which == Which::kLoaded ? sample.loaded : !sample.version.empty();
+  switch (which) {
+    case Which::kListed:
+      return true;
+    case Which::kKnown:
+      return !sample.version.empty();
+    case Which::kLoaded:
+      return sample.loaded;
+  }
+  return false;
 }
 
 // A family with one value a model version.
@@ -62,13 +71,6 @@ MetricFamily PerModel(const std::vector<ModelSample>& samples, Which which, cons
   for (const ModelSample& sample : samples) {
     if (Has(sample, which)) family.Add(LabelsOf(sample), static_cast<double>(value(sample)));
   }
-  return family.Take();
-}
-
-MetricFamily ReadyFamily(const std::vector<ModelSample>& samples) {
-  FamilyBuilder family("hearth_model_ready", "Whether the version takes requests, of all that are to be served",
-                       MetricType::Gauge);
-  for (const ModelSample& sample : samples) family.Add(LabelsOf(sample), sample.ready ? 1 : 0);
   return family.Take();
 }
 
@@ -380,7 +382,12 @@ std::vector<MetricFamily> MetricsCollector::Collect() const {
              [](const ModelSample& s) { return s.weight_bytes; });
   add_loaded("hearth_model_code_bytes", "Bytes that the model holds beside its weights and plans", kGauge,
              [](const ModelSample& s) { return s.code_bytes; });
-  families.push_back(ReadyFamily(samples));
+  families.push_back(PerModel(samples, Which::kListed, "hearth_model_ready",
+                              "Whether the version takes requests, of all that are to be served", kGauge,
+                              [](const ModelSample& s) { return s.ready ? 1 : 0; }));
+  families.push_back(PerModel(samples, Which::kListed, "hearth_model_load_failures_total",
+                              "Loads of the version that ended with an error, first ones and reloads", kCounter,
+                              [](const ModelSample& s) { return s.statistics.load_failures; }));
   families.push_back(ByTier(
       samples,
       {"hearth_plans", "Plans that answer calls in place of the interpreter's baseline, by tier", MetricType::Gauge}, 1,

@@ -145,6 +145,24 @@ TEST(Metrics, EveryFailureReasonIsThereFromTheStart) {
   }
 }
 
+TEST(Metrics, FailedLoadsAreCountedAlsoWhereNoVersionIsKnown) {
+  ModelStatistics statistics;
+  statistics.LoadFailed();
+  statistics.Loaded(std::chrono::seconds(1), {});
+  statistics.LoadFailed();
+  const MetricsCollector collector(
+      [&] {
+        return std::vector<ModelSample>{
+            {"m", "1", statistics.snapshot(), true, true}, {"n", "1", {}}, {"wrong", "", statistics.snapshot()}};
+      },
+      NothingCompiled);
+  const std::string text = MetricsText(collector);
+  EXPECT_THAT(text, HasSubstr("# TYPE hearth_model_load_failures_total counter"));
+  EXPECT_THAT(text, HasSubstr("hearth_model_load_failures_total{model=\"m\",version=\"1\"} 2"));
+  EXPECT_THAT(text, HasSubstr("hearth_model_load_failures_total{model=\"n\",version=\"1\"} 0"));
+  EXPECT_THAT(text, HasSubstr("hearth_model_load_failures_total{model=\"wrong\",version=\"\"} 2"));
+}
+
 TEST(Metrics, WhatTheServerCannotMeasureIsAbsent) {
   const MetricsCollector collector([] { return std::vector<ModelSample>{}; }, NothingCompiled);
   EXPECT_THAT(MetricsText(collector), Not(HasSubstr("nv_gpu_")));

@@ -152,6 +152,11 @@ void ModelStatistics::Loaded(std::chrono::nanoseconds time, std::chrono::nanosec
   now_.warm_up_seconds = std::chrono::duration<double>(warm_up).count();
 }
 
+void ModelStatistics::LoadFailed() {
+  std::lock_guard lock(mutex_);
+  ++now_.load_failures;
+}
+
 StatisticsSnapshot ModelStatistics::snapshot() const {
   std::lock_guard lock(mutex_);
   return now_;

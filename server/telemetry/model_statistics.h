@@ -1,4 +1,5 @@
-// What one version of a model has answered since it was first loaded: the numbers behind ModelStatistics and /metrics.
+// What one version of a model has answered since it was first loaded, and how its loads went: the numbers behind
+// ModelStatistics and /metrics.
 // A reload keeps them, so that counters never go back. Thread-safe; a snapshot is consistent in itself.
 #pragma once
 
@@ -95,6 +96,7 @@ struct StatisticsSnapshot {
   uint64_t padding_rows = 0;   // that runs had beside their batch elements
   double load_seconds = 0;     // of the latest load
   double warm_up_seconds = 0;  // of that, to warm up
+  uint64_t load_failures = 0;  // loads that ended with an error
 };
 
 class ModelStatistics {
@@ -124,6 +126,7 @@ class ModelStatistics {
   void CacheHit(std::chrono::nanoseconds time);
   void CacheMiss(std::chrono::nanoseconds time);
   void Loaded(std::chrono::nanoseconds time, std::chrono::nanoseconds warm_up);
+  void LoadFailed();
 
   StatisticsSnapshot snapshot() const;
 
