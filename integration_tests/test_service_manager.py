@@ -10,7 +10,7 @@ import uuid
 import pytest
 
 from integration_tests import server_models as models
-from integration_tests.daemon import Hearthd, eventually, put_model
+from integration_tests.daemon import eventually, put_model
 from integration_tests.serving import floats
 
 
@@ -35,11 +35,11 @@ def repository(tmp_path):
 
 
 @pytest.mark.parametrize("is_abstract", [False, True], ids=["path", "abstract"])
-def test_a_manager_hears_of_start_reload_and_stop(repository, tmp_path, monkeypatch, is_abstract):
+def test_a_manager_hears_of_start_reload_and_stop(hearthd, repository, tmp_path, monkeypatch, is_abstract):
     address = f"@hearth-{uuid.uuid4()}" if is_abstract else str(tmp_path / "notify")
     monkeypatch.setenv("NOTIFY_SOCKET", address)
     with manager(address) as listening:
-        server = Hearthd(repository)
+        server = hearthd(repository)
         assert told(listening) == {"STATUS": "loading models"}
         assert told(listening) == {"READY": "1", "STATUS": "1 version of a model is served"}
 
@@ -54,15 +54,14 @@ def test_a_manager_hears_of_start_reload_and_stop(repository, tmp_path, monkeypa
         assert told(listening) == {"STOPPING": "1", "STATUS": "draining requests"}
 
 
-def test_a_server_that_could_not_load_its_models_was_never_ready(repository, tmp_path, monkeypatch):
+def test_a_server_that_could_not_load_its_models_was_never_ready(hearthd, repository, tmp_path, monkeypatch):
     (repository / "broken/1").mkdir(parents=True)
     (repository / "broken/1/model.pt").write_text("no archive")
     address = str(tmp_path / "notify")
     monkeypatch.setenv("NOTIFY_SOCKET", address)
     with manager(address) as listening:
-        server = Hearthd(repository, wait=False)
+        server = hearthd(repository, wait=False)
         assert server.wait() == 1
-        server.process.stdout.close()
         assert [told(listening), told(listening)] == [
             {"STATUS": "loading models"},
             {"STOPPING": "1", "STATUS": "draining requests"},
@@ -80,42 +79,33 @@ def test_a_server_that_could_not_load_its_models_was_never_ready(repository, tmp
     ids=["missing", "too-long", "relative", "empty"],
 )
 def test_a_manager_that_does_not_listen_is_no_reason_not_to_serve(
-    repository, tmp_path, monkeypatch, address, complaint
+    hearthd, repository, monkeypatch, address, complaint
 ):
     monkeypatch.setenv("NOTIFY_SOCKET", address)
-    with open(tmp_path / "log", "w+") as log:
-        server = Hearthd(repository, log=log)
-        assert server.ready["models_ready"] == 1
-        server.process.send_signal(signal.SIGHUP)
-        assert server.stop() == 0
-        log.seek(0)
-        lines = [line for line in log if "NOTIFY_SOCKET" in line]
+    server = hearthd(repository)
+    assert server.ready["models_ready"] == 1
+    server.process.send_signal(signal.SIGHUP)
+    assert server.stop() == 0
+    log = pathlib.Path(server.log.name).read_text()
+    lines = [line for line in log.splitlines() if "NOTIFY_SOCKET" in line]
     assert len(lines) == (complaint is not None)
     assert complaint is None or complaint in lines[0]
 
 
-def test_what_hearthd_starts_does_not_speak_to_its_manager(tmp_path, monkeypatch):
-    put_model(tmp_path / "models", "kernels", models.scripted(models.Kernels()))
+def test_what_hearthd_starts_does_not_speak_to_its_manager(hearthd, tmp_path, monkeypatch):
     address = str(tmp_path / "notify")
     monkeypatch.setenv("NOTIFY_SOCKET", address)
     with manager(address):
-        server = Hearthd(tmp_path / "models")
+        server = hearthd({"kernels": models.scripted(models.Kernels())})
+        environments = []
 
-        def environment_of_a_child():
+        def child_was_seen():
+            client.infer("kernels", [floats("x", *range(1000))])
             with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-                for child in server.children():
-                    return pathlib.Path(f"/proc/{child}/environ").read_bytes()
-            return b""
+                environments.extend(pathlib.Path(f"/proc/{child}/environ").read_bytes() for child in server.children())
+            return any(b"PATH=" in environment for environment in environments)
 
         with server.client() as client:
-            found = b""
-
-            def has_child():
-                nonlocal found
-                client.infer("kernels", [floats("x", *range(1000))])
-                found = environment_of_a_child()
-                return b"PATH=" in found
-
-            eventually(has_child)
-        assert b"NOTIFY_SOCKET" not in found
+            eventually(child_was_seen)
+        assert not any(b"NOTIFY_SOCKET" in environment for environment in environments)
         assert server.stop() == 0

@@ -3,11 +3,11 @@
 #include <spdlog/spdlog.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -20,10 +20,10 @@ namespace {
 
 constexpr char kSocket[] = "NOTIFY_SOCKET";
 
+// Of CLOCK_MONOTONIC, which this clock is.
 int64_t MonotonicMicroseconds() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return int64_t{now.tv_sec} * 1'000'000 + now.tv_nsec / 1'000;
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
 }
 
 // Whether all of it was sent; if not, errno says why.
@@ -39,8 +39,9 @@ bool SendTo(const std::string& address, std::string_view state) {
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + address.size());
   const int socket = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   if (socket < 0) return false;
-  const ssize_t sent = sendto(socket, state.data(), state.size(), MSG_NOSIGNAL | MSG_DONTWAIT,
-                              reinterpret_cast<const sockaddr*>(&to), length);
+  // Waits for a manager that is behind: without READY=1 it would wait for ever.
+  const ssize_t sent =
+      sendto(socket, state.data(), state.size(), MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&to), length);
   const int error = errno;
   close(socket);
   errno = error;
