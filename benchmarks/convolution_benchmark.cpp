@@ -118,7 +118,7 @@ void Compare(const Layer& layer, std::chrono::milliseconds most, int threads, in
                                                       .bias = bias.const_data_ptr<float>(),
                                                       .result = result.mutable_data_ptr<float>(),
                                                       .activation = hearth::kernels::Activation::kRelu};
-  const hearth::kernels::ImageConvolutionParts parts(convolution, 1);
+  const hearth::kernels::ImageConvolutionParts parts(convolution, 1, 1);
   const auto own = [&] {
     const hearth::DenormalsAreZero fast;
     parts.Compute(0, parts.count());

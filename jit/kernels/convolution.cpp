@@ -237,33 +237,33 @@ void PackImageKernels(const ImageKernels& sizes, const float* kernels, int64_t o
   }
 }
 
-ImageConvolutionParts::ImageConvolutionParts(const ImageConvolution& convolution, int most)
+ImageConvolutionParts::ImageConvolutionParts(const ImageConvolution& convolution, int most, int pieces)
     : convolution_(convolution),
       all_rows_(convolution.images * convolution.height.result),
       all_panels_(convolution.groups * PanelsOf(convolution.out_channels / convolution.groups)) {
   if (all_rows_ == 0 || all_panels_ == 0 || convolution.width.result == 0) {
-    rows_ = 0;
+    parts_.rows = 0;
     return;
   }
   // Images of few rows are divided into columns, too, of several tiles each, and so are rows of which a few would not
   // stay in the cache.
   const int64_t floats = ReachOf(convolution.height) * RowFloats(convolution);
   const int64_t most_pieces = std::max<int64_t>(TilesOfRows(convolution.width.result) / 2, 1);
-  pieces_ = std::min(std::max<int64_t>(DivideUp(most, all_rows_), DivideUp(floats, kMostFloats)), most_pieces);
-  const int64_t units = all_rows_ * pieces_;
-  const Division best = CheapestDivision(units, all_panels_, most,
-                                         [this](int64_t rows, int64_t panels) { return NanosecondsOf(rows, panels); });
-  rows_ = best.rows;
-  panels_ = best.panels;
-  nanoseconds_ = NanosecondsOf(DivideUp(units, rows_), DivideUp(all_panels_, panels_));
+  units_of_row_ = std::min(std::max<int64_t>(DivideUp(most, all_rows_), DivideUp(floats, kMostFloats)), most_pieces);
+  const int64_t units = all_rows_ * units_of_row_;
+  parts_ = CheapestDivision(units, all_panels_, most,
+                            [this](int64_t rows, int64_t panels) { return NanosecondsOf(rows, panels); });
+  const int64_t height = DivideUp(units, parts_.rows), breadth = DivideUp(all_panels_, parts_.panels);
+  pieces_ = PiecesOfPart(height, breadth, pieces);
+  nanoseconds_ = NanosecondsOf(height, breadth) / static_cast<double>(pieces_.count());
 }
 
 double ImageConvolutionParts::NanosecondsOf(int64_t rows, int64_t panels) const {
   const ConvolutionSide &height = convolution_.height, &width = convolution_.width;
   const int64_t columns = panels * PanelColumns(), inner = InnerSize(convolution_);
   // Each row of the result is a product of its own; what all of them read of the kernels is read once.
-  const int64_t products = rows * PartCycles(DivideUp(width.result, pieces_), columns) - (rows - 1) * columns / 4;
-  const int64_t row = DivideUp(RowFloats(convolution_), pieces_);
+  const int64_t products = rows * PartCycles(DivideUp(width.result, units_of_row_), columns) - (rows - 1) * columns / 4;
+  const int64_t row = DivideUp(RowFloats(convolution_), units_of_row_);
   const int64_t copied = NeedsCopy(convolution_) ? (rows * height.stride + ReachOf(height)) * row : 0;
   return kNanosecondsOfCycle * static_cast<double>(products * inner + copied / 4);
 }
@@ -271,9 +271,8 @@ double ImageConvolutionParts::NanosecondsOf(int64_t rows, int64_t panels) const 
 void ImageConvolutionParts::Compute(int64_t begin, int64_t end) const {
   const ImageConvolution& of = convolution_;
   const int64_t of_group = all_panels_ / of.groups;
-  for (int64_t part = begin; part < end; ++part) {
-    const Range units = PartOf(all_rows_ * pieces_, part / panels_, rows_);
-    const Range panels = PartOf(all_panels_, part % panels_, panels_);
+  for (int64_t i = begin; i < end; ++i) {
+    const auto [units, panels] = PieceAt(i, all_rows_ * units_of_row_, all_panels_, parts_, pieces_);
     for (int64_t from = panels.begin; from < panels.end;) {
       const int64_t group = from / of_group, to = std::min(panels.end, (group + 1) * of_group);
       ComputeUnits(units.begin, units.end, group, from - group * of_group, to - group * of_group);
@@ -289,11 +288,11 @@ void ImageConvolutionParts::ComputeUnits(int64_t begin, int64_t end, int64_t gro
   const int64_t most = std::max<int64_t>(kBlockFloats / std::max<int64_t>(row_floats, 1), 1);
   for (int64_t unit = begin; unit < end;) {
     // One piece of a row, or as many rows of one image as stay in the cache.
-    const int64_t row = unit / pieces_, image = row / of.height.result, of_image = row - image * of.height.result;
+    const int64_t row = unit / units_of_row_, image = row / of.height.result, of_image = row - image * of.height.result;
     const int64_t left = std::min(end - unit, of.height.result - of_image);
-    const int64_t count = pieces_ > 1 ? 1 : DivideUp(left, DivideUp(left, most));
+    const int64_t count = units_of_row_ > 1 ? 1 : DivideUp(left, DivideUp(left, most));
     const Region region(of, image, group, {of_image, of_image + count},
-                        PartOf(of.width.result, unit % pieces_, pieces_));
+                        PartOf(of.width.result, unit % units_of_row_, units_of_row_));
     region.Compute({panel_begin, panel_end});
     unit += count;
   }

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "jit/kernels/activation.h"
+#include "jit/kernels/division.h"
 
 namespace hearth::kernels {
 
@@ -43,15 +44,16 @@ struct ImageKernels {
 void PackImageKernels(const ImageKernels& sizes, const float* kernels, int64_t out_stride, int64_t channel_stride,
                       int64_t row_stride, int64_t column_stride, float* packed);
 
-// The whole of a convolution whose `packed` are PackImageKernels', in parts that do not depend on each other, no more
-// of them than there are threads.
+// The whole of a convolution whose `packed` are PackImageKernels', in parts of about the same work that do not depend
+// on each other, `most` of them at most, and each of these in about so many pieces.
 class ImageConvolutionParts {
  public:
-  ImageConvolutionParts(const ImageConvolution& convolution, int most);
-  int64_t count() const { return rows_ * panels_; }
+  ImageConvolutionParts(const ImageConvolution& convolution, int most, int pieces);
+  // Of the pieces; those of a part come one after the other.
+  int64_t count() const { return parts_.count() * pieces_.count(); }
   // About as long one takes.
   double nanoseconds() const { return nanoseconds_; }
-  // Parts from `begin` up to `end`.
+  // Pieces from `begin` up to `end`.
   void Compute(int64_t begin, int64_t end) const;
 
  private:
@@ -61,8 +63,9 @@ class ImageConvolutionParts {
 
   const ImageConvolution& convolution_;
   int64_t all_rows_, all_panels_;  // of all images; of all groups
-  int64_t pieces_ = 1;             // that a row is in, each a unit
-  int64_t rows_ = 1, panels_ = 1;  // parts along all units, and along the panels
+  int64_t units_of_row_ = 1;       // pieces that a row is in
+  Division parts_;                 // along all units, and along the panels
+  Division pieces_;                // of each part
   double nanoseconds_ = 0;
 };
 

@@ -53,7 +53,7 @@ class Computation {
     PackImageKernels(sizes, kernels_.data(), taps * a.channels / a.groups, taps, a.width.kernel, 1, packed_.data());
   }
 
-  std::vector<float> Compute(int threads, bool has_bias, bool adds, Activation activation) const {
+  std::vector<float> Compute(int threads, int pieces, bool has_bias, bool adds, Activation activation) const {
     std::vector<float> result = before_;
     const ImageConvolution convolution{.images = case_.images,
                                        .channels = case_.channels,
@@ -69,8 +69,8 @@ class Computation {
                                        .adds = adds,
                                        .activation = activation,
                                        .slope = kSlope};
-    const ImageConvolutionParts parts(convolution, threads);
-    EXPECT_LE(parts.count(), threads);
+    EXPECT_LE(ImageConvolutionParts(convolution, threads, 1).count(), threads);
+    const ImageConvolutionParts parts(convolution, threads, pieces);
     for (int64_t part = parts.count(); part-- > 0;) parts.Compute(part, part + 1);
     return result;
   }
@@ -166,7 +166,7 @@ TEST_F(ImageConvolutionTest, EveryElementIsTheSumOfItsProducts) {
   for (const DenseCase& a : Cases()) {
     SCOPED_TRACE(a.Text());
     const Computation computation(a, 1);
-    computation.ExpectRight(computation.Compute(1, true, false, Activation::kNone), true, false, Activation::kNone);
+    computation.ExpectRight(computation.Compute(1, 1, true, false, Activation::kNone), true, false, Activation::kNone);
     if (HasFatalFailure()) return;
   }
 }
@@ -177,7 +177,7 @@ TEST_F(ImageConvolutionTest, WhatFollowsTheSumIsComputedToo) {
     const Computation computation(a, 2);
     for (const bool has_bias : {false, true}) {
       for (const bool adds : {false, true}) {
-        const std::vector<float> result = computation.Compute(1, has_bias, adds, Activation::kLeakyRelu);
+        const std::vector<float> result = computation.Compute(1, 1, has_bias, adds, Activation::kLeakyRelu);
         computation.ExpectRight(result, has_bias, adds, Activation::kLeakyRelu);
       }
     }
@@ -188,17 +188,20 @@ TEST_F(ImageConvolutionTest, OtherChannelsBetweenTheImagesAreNotRead) {
   for (const int64_t padding : {0, 1}) {
     const DenseCase a{2, 16, 20, 2, Side(9, 3, 1, padding), Side(9, 3, 1, padding)};
     const Computation computation(a, 3, 7);
-    computation.ExpectRight(computation.Compute(1, false, false, Activation::kNone), false, false, Activation::kNone);
+    computation.ExpectRight(computation.Compute(1, 1, false, false, Activation::kNone), false, false,
+                            Activation::kNone);
   }
 }
 
-TEST_F(ImageConvolutionTest, EveryNumberOfThreadsGivesTheSame) {
+TEST_F(ImageConvolutionTest, EveryNumberOfThreadsAndPiecesGivesTheSame) {
   for (const DenseCase& a : Cases()) {
     SCOPED_TRACE(a.Text());
     const Computation computation(a, 4);
-    const std::vector<float> alone = computation.Compute(1, true, true, Activation::kRelu);
-    for (const int threads : {2, 3, 5, 16, 64})
-      EXPECT_EQ(computation.Compute(threads, true, true, Activation::kRelu), alone);
+    const std::vector<float> alone = computation.Compute(1, 1, true, true, Activation::kRelu);
+    for (const int threads : {2, 3, 5, 16, 64}) {
+      for (const int pieces : {1, 4})
+        EXPECT_EQ(computation.Compute(threads, pieces, true, true, Activation::kRelu), alone);
+    }
   }
 }
 

@@ -124,4 +124,19 @@ int64_t PartCycles(int64_t rows, int64_t columns) {
   return std::max(rows, TilesOfRows(rows) * kLeastRows) * columns / products + (rows + columns) / kNumbers;
 }
 
+Division PiecesOfPart(int64_t rows, int64_t panels, int most) {
+  const int64_t of_panels = std::min<int64_t>(most, panels);
+  return {std::min(DivideUp(most, of_panels), rows), of_panels};
+}
+
+Block PieceAt(int64_t i, int64_t rows, int64_t panels, const Division& parts, const Division& pieces) {
+  const int64_t part = i / pieces.count(), piece = i % pieces.count();
+  const auto inside = [](const Range& all, int64_t at, int64_t count) {
+    const Range inner = PartOf(all.size(), at, count);
+    return Range{all.begin + inner.begin, all.begin + inner.end};
+  };
+  return {inside(PartOf(rows, part / parts.panels, parts.rows), piece / pieces.panels, pieces.rows),
+          inside(PartOf(panels, part % parts.panels, parts.panels), piece % pieces.panels, pieces.panels)};
+}
+
 }  // namespace hearth::kernels

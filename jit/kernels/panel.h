@@ -9,6 +9,7 @@
 #include <span>
 
 #include "jit/kernels/activation.h"
+#include "jit/kernels/division.h"
 #include "jit/kernels/target.h"
 
 namespace hearth::kernels {
@@ -95,11 +96,6 @@ struct Range {
 // Part `i` of `count`.
 inline Range PartOf(int64_t all, int64_t i, int64_t count) { return {all * i / count, all * (i + 1) / count}; }
 
-// How many parts rows and panels are in.
-struct Division {
-  int64_t rows = 1, panels = 1;
-};
-
 // Into `most` parts at most, of which the largest costs least: `cost` of its rows and panels. No more parts of either
 // than the largest leaves room for. There is at least one row and one panel.
 template <typename Cost>
@@ -115,5 +111,16 @@ Division CheapestDivision(int64_t rows, int64_t panels, int most, const Cost& co
   }
   return best;
 }
+
+// Of a part of so many rows or tiles of them, and panels, into about `most` pieces: first along the panels, as each of
+// them reads the rows once more anyway.
+Division PiecesOfPart(int64_t rows, int64_t panels, int most);
+
+struct Block {
+  Range rows, panels;
+};
+// Piece `i` of all: of the parts that `parts` divides rows and panels into, one after the other, the pieces that
+// `pieces` divides each into.
+Block PieceAt(int64_t i, int64_t rows, int64_t panels, const Division& parts, const Division& pieces);
 
 }  // namespace hearth::kernels

@@ -103,22 +103,21 @@ double NanosecondsOf(const Product& product) {
   return kNanosecondsOfCycle * cycles * static_cast<double>(product.inner);
 }
 
-ProductParts::ProductParts(const Product& product, int most)
+ProductParts::ProductParts(const Product& product, int most, int pieces)
     : all_rows_(product.rows), all_panels_(PanelsOf(product.columns)) {
   if (all_rows_ == 0 || all_panels_ == 0) return;
   // Rows have been written by other threads a moment ago and come out of their processors' caches, which takes longer
   // than panels out of a shared one, ahead of their use: so many cycles for each number, for each of the inner size.
   constexpr int64_t kCyclesOfOthers = 4;
-  const Division best = CheapestDivision(all_rows_, all_panels_, most, [](int64_t rows, int64_t panels) {
+  parts_ = CheapestDivision(all_rows_, all_panels_, most, [](int64_t rows, int64_t panels) {
     return static_cast<double>(PartCycles(rows, panels * PanelColumns()) + kCyclesOfOthers * rows);
   });
-  rows_ = best.rows;
-  panels_ = best.panels;
+  pieces_ = PiecesOfPart(TilesOfRows(DivideUp(all_rows_, parts_.rows)), DivideUp(all_panels_, parts_.panels), pieces);
 }
 
 ProductPart ProductParts::operator[](int64_t i) const {
-  const Range rows = PartOf(all_rows_, i / panels_, rows_), panels = PartOf(all_panels_, i % panels_, panels_);
-  return {rows.begin, rows.end, panels.begin, panels.end};
+  const Block block = PieceAt(i, all_rows_, all_panels_, parts_, pieces_);
+  return {block.rows.begin, block.rows.end, block.panels.begin, block.panels.end};
 }
 
 }  // namespace hearth::kernels

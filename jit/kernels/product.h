@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "jit/kernels/activation.h"
+#include "jit/kernels/division.h"
 
 namespace hearth::kernels {
 
@@ -44,16 +45,18 @@ void Multiply(const Product& product, const ProductPart& part);
 // About how long the whole takes on one thread.
 double NanosecondsOf(const Product& product);
 
-// The whole, in parts of about the same work, `most` of them at most.
+// The whole, in parts of about the same work, `most` of them at most, and each of these in about so many pieces.
 class ProductParts {
  public:
-  ProductParts(const Product& product, int most);
-  int64_t count() const { return rows_ * panels_; }
+  ProductParts(const Product& product, int most, int pieces);
+  // Of the pieces; those of a part come one after the other.
+  int64_t count() const { return parts_.count() * pieces_.count(); }
   ProductPart operator[](int64_t i) const;
 
  private:
   int64_t all_rows_, all_panels_;
-  int64_t rows_ = 1, panels_ = 1;  // parts along each
+  Division parts_;
+  Division pieces_;  // of each part
 };
 
 }  // namespace hearth::kernels

@@ -60,8 +60,8 @@ struct Operands {
     return result[static_cast<size_t>(row * product.result_stride + column)];
   }
 
-  void Compute(int threads) {
-    const ProductParts parts(product, threads);
+  void Compute(int threads, int pieces = 1) {
+    const ProductParts parts(product, threads, pieces);
     for (int64_t i = 0; i < parts.count(); ++i) Multiply(product, parts[i]);
   }
 
@@ -131,7 +131,7 @@ TEST_F(ProductTest, AnswersAreTheSameOnAnyNumberOfThreads) {
   for (const int64_t rows : {1, 7, 100, 500}) {
     Operands alone(rows, 300, 200, 0), shared(rows, 300, 200, 0);
     alone.Compute(1);
-    shared.Compute(16);
+    shared.Compute(16, 4);
     // Tiles of other heights add up in another order only where they have few rows.
     for (size_t i = 0; i < alone.result.size(); ++i) ASSERT_NEAR(alone.result[i], shared.result[i], 1e-4);
   }
@@ -141,17 +141,20 @@ TEST_F(ProductTest, PartsCoverTheResultOnce) {
   for (const auto& [rows, columns, threads] :
        {std::tuple<int64_t, int64_t, int>{1, 1000, 16}, {49, 512, 8}, {1000, 1000, 3}, {1, 1, 8}, {12544, 16, 16}}) {
     Product product{.rows = rows, .inner = 512, .columns = columns};
-    const ProductParts parts(product, threads);
-    EXPECT_LE(parts.count(), threads);
-    std::vector<int> covered(static_cast<size_t>(rows * PanelsOf(columns)));
-    for (int64_t i = 0; i < parts.count(); ++i) {
-      const ProductPart part = parts[i];
-      for (int64_t row = part.row_begin; row < part.row_end; ++row) {
-        for (int64_t panel = part.panel_begin; panel < part.panel_end; ++panel)
-          ++covered[static_cast<size_t>(row * PanelsOf(columns) + panel)];
+    EXPECT_LE(ProductParts(product, threads, 1).count(), threads);
+    for (const int pieces : {1, 3, 4}) {
+      const ProductParts parts(product, threads, pieces);
+      std::vector<int> covered(static_cast<size_t>(rows * PanelsOf(columns)));
+      for (int64_t i = 0; i < parts.count(); ++i) {
+        const ProductPart part = parts[i];
+        for (int64_t row = part.row_begin; row < part.row_end; ++row) {
+          for (int64_t panel = part.panel_begin; panel < part.panel_end; ++panel)
+            ++covered[static_cast<size_t>(row * PanelsOf(columns) + panel)];
+        }
       }
+      EXPECT_EQ(covered, std::vector<int>(covered.size(), 1))
+          << rows << " rows, " << columns << " columns, " << pieces << " pieces";
     }
-    EXPECT_EQ(covered, std::vector<int>(covered.size(), 1)) << rows << " rows, " << columns << " columns";
   }
 }
 
@@ -163,7 +166,7 @@ TEST_F(ProductTest, ThreadsHaveAboutTheSameWork) {
                                                {3136, 64, 16},
                                                {1, 4096, 8}}) {
     const Product product{.rows = rows, .inner = 512, .columns = columns};
-    const ProductParts parts(product, threads);
+    const ProductParts parts(product, threads, 1);
     int64_t largest = 0;
     for (int64_t i = 0; i < parts.count(); ++i) {
       const ProductPart part = parts[i];
@@ -171,6 +174,26 @@ TEST_F(ProductTest, ThreadsHaveAboutTheSameWork) {
     }
     EXPECT_LE(static_cast<double>(largest * threads), 1.1 * static_cast<double>(rows * PanelsOf(columns)))
         << rows << " rows, " << columns << " columns";
+  }
+}
+
+// A thread's pieces are those of its part: about as many as are wanted, of no panel or tile of rows that others have.
+TEST_F(ProductTest, PiecesOfAPartLieWithinIt) {
+  for (const auto& [rows, columns] : {std::pair<int64_t, int64_t>{196, 1280}, {3136, 64}, {289, 192}, {49, 2048}}) {
+    const Product product{.rows = rows, .inner = 512, .columns = columns};
+    const ProductParts parts(product, 16, 1), pieces(product, 16, 4);
+    ASSERT_EQ(pieces.count() % parts.count(), 0);
+    const int64_t of_part = pieces.count() / parts.count();
+    EXPECT_GE(of_part, 2) << rows << " rows, " << columns << " columns";
+    for (int64_t i = 0; i < pieces.count(); ++i) {
+      const ProductPart part = parts[i / of_part], piece = pieces[i];
+      EXPECT_GE(piece.row_begin, part.row_begin);
+      EXPECT_LE(piece.row_end, part.row_end);
+      EXPECT_GE(piece.panel_begin, part.panel_begin);
+      EXPECT_LE(piece.panel_end, part.panel_end);
+      EXPECT_LT(piece.row_begin, piece.row_end);
+      EXPECT_LT(piece.panel_begin, piece.panel_end);
+    }
   }
 }
 

@@ -307,7 +307,8 @@ void Convolution::ComputeOwn(const PackedWeight& packed, const at::Tensor& input
     }
     compute(kernels::DepthwiseParts(convolution, at::get_num_threads()));
   } else {
-    compute(kernels::ImageConvolutionParts(convolution, PartsFor(NanosecondsOf(*this, result.sizes()))));
+    const WorkDivision division = DivisionFor(NanosecondsOf(*this, result.sizes()));
+    compute(kernels::ImageConvolutionParts(convolution, division.parts, division.pieces_of_part));
   }
 }
 

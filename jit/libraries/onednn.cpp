@@ -68,7 +68,8 @@ std::shared_ptr<const WeightForm> OwnForm(WeightUser user, int64_t groups) {
 
 void MultiplyOnThreads(const kernels::Product& product) {
   const double nanoseconds = kernels::NanosecondsOf(product);
-  const kernels::ProductParts parts(product, PartsFor(nanoseconds));
+  const WorkDivision division = DivisionFor(nanoseconds);
+  const kernels::ProductParts parts(product, division.parts, division.pieces_of_part);
   ParallelFor(parts.count(), nanoseconds / static_cast<double>(parts.count()), [&](int64_t begin, int64_t end) {
     const DenormalsAreZero fast;
     for (int64_t i = begin; i < end; ++i) kernels::Multiply(product, parts[i]);

@@ -18,9 +18,8 @@ constexpr double kWorthWaking = 50'000;
 // Pieces for each thread, as one that begins late leaves its own to others; none shorter than so many nanoseconds.
 constexpr int64_t kPiecesOfThread = 4;
 constexpr double kLeastPiece = 2'000;
-// Parts are made shorter only while they are so long.
-constexpr double kLongPart = 60'000;
-constexpr int kMostPartsOfThread = 3;
+// What a piece of a part takes at least.
+constexpr double kPieceOfPart = 10'000;
 
 // Pieces of [0, count), a share of them for each thread: the same part of the whole whenever as many threads share, so
 // that a thread finds what it wrote in one piece of work in its own cache in the next. Who has done its share does what
@@ -86,12 +85,12 @@ int ThreadsFor(double nanoseconds) {
   return IsWorthSharing(nanoseconds, threads) ? threads : 1;
 }
 
-int PartsFor(double nanoseconds) {
+WorkDivision DivisionFor(double nanoseconds) {
   const int threads = ThreadsFor(nanoseconds);
-  if (threads == 1) return 1;
-  if (nanoseconds < threads * kLeastPiece) return static_cast<int>(nanoseconds / kLeastPiece);
-  const double of_thread = nanoseconds / threads / kLongPart;
-  return threads * static_cast<int>(std::clamp(of_thread, 1.0, static_cast<double>(kMostPartsOfThread)));
+  if (threads == 1) return {};
+  if (nanoseconds < threads * kLeastPiece) return {.parts = static_cast<int>(nanoseconds / kLeastPiece)};
+  const double pieces = nanoseconds / threads / kPieceOfPart;
+  return {threads, static_cast<int>(std::clamp(pieces, 1.0, static_cast<double>(kPiecesOfThread)))};
 }
 
 void ParallelFor(int64_t count, double nanoseconds, c10::function_ref<void(int64_t begin, int64_t end)> work) {

@@ -19,10 +19,16 @@ constexpr bool IsWorthSharing(double nanoseconds, int threads) {
 // or, where that is not worth it, and inside of shared work, one.
 int ThreadsFor(double nanoseconds);
 
-// Into how many parts to divide work that takes one thread about so long, where each part is taken by one thread: one,
-// or one for each of ThreadsFor, fewer where these would be very short, and where they are long a few times as many, as
-// a thread that begins late, or has to share its processor, leaves its own to others.
-int PartsFor(double nanoseconds);
+// Into what to divide work: parts, of which a thread has one, and the pieces of a part. These lie close to each other,
+// and a thread takes those of its part one after the other; those that are left of a thread's that begins late, or has
+// to share its processor, are taken by others.
+struct WorkDivision {
+  int parts = 1;
+  int pieces_of_part = 1;
+};
+// Of work that takes one thread about so long: a part for each of ThreadsFor, fewer where these would be very short, in
+// more pieces the longer they are.
+WorkDivision DivisionFor(double nanoseconds);
 
 // Calls `work` with pieces of [0, count) that do not overlap, at the same time on the threads that the calling thread's
 // operators have, and returns when all are done. `nanoseconds` is about how long one of the `count` takes on one

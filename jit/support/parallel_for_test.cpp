@@ -10,6 +10,7 @@
 #include <set>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace hearth {
@@ -102,6 +103,19 @@ TEST_F(ParallelForTest, WhatIsSmallOrInsideIsOnePieceOfTheCallingThread) {
   at::set_num_threads(1);
   ParallelFor(10, kMillisecond, expect_whole);
   EXPECT_EQ(pieces, 4);
+}
+
+// Of three threads: none for short work, a part each where they are worth it, and more pieces of longer parts, four at
+// most.
+TEST_F(ParallelForTest, LongWorkIsDividedIntoPiecesOfParts) {
+  const auto division = [](double nanoseconds) {
+    const WorkDivision of = DivisionFor(nanoseconds);
+    return std::pair(of.parts, of.pieces_of_part);
+  };
+  EXPECT_EQ(division(1'000), std::pair(1, 1));
+  EXPECT_EQ(division(30'000), std::pair(3, 1));
+  EXPECT_EQ(division(75'000), std::pair(3, 2));
+  EXPECT_EQ(division(kMillisecond), std::pair(3, 4));
 }
 
 TEST_F(ParallelForTest, WhatIsThrownComesOutAndTheRestIsLeft) {
