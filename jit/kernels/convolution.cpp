@@ -19,12 +19,41 @@ int64_t InputOf(const ConvolutionSide& side, int64_t result, int64_t kernel) {
   return result * side.stride - side.padding + kernel * side.dilation;
 }
 
-// Of the kernel's rows, those that fall on rows of the input; {0, 0} if there is none.
-Range KernelRowsInside(const ConvolutionSide& height, int64_t row) {
-  Range inside = {0, height.kernel};
-  while (inside.size() > 0 && InputOf(height, row, inside.begin) < 0) ++inside.begin;
-  while (inside.size() > 0 && InputOf(height, row, inside.end - 1) >= height.input) --inside.end;
+// Of the kernel's rows or columns, those that fall on some of the input's for one of the result's; {0, 0} if none does.
+Range KernelInside(const ConvolutionSide& side, int64_t result) {
+  Range inside = {0, side.kernel};
+  while (inside.size() > 0 && InputOf(side, result, inside.begin) < 0) ++inside.begin;
+  while (inside.size() > 0 && InputOf(side, result, inside.end - 1) >= side.input) --inside.end;
   return inside.size() > 0 ? inside : Range{0, 0};
+}
+
+// Columns of the result whose kernels cover so much: far apart, most columns of a kernel may be beside the image, and
+// those for which the same ones are inside are computed together, of these alone.
+bool IsFarApart(const ConvolutionSide& width) {
+  constexpr int64_t kLeastColumns = 8;
+  return width.kernel > 1 && width.dilation >= kLeastColumns;
+}
+
+// Of the result's columns, those from the first one on that have the same columns of the kernel inside.
+Range AlikeColumns(const ConvolutionSide& width, const Range& columns) {
+  const Range inside = KernelInside(width, columns.begin);
+  int64_t end = columns.begin + 1;
+  while (end < columns.end && KernelInside(width, end) == inside) ++end;
+  return {columns.begin, end};
+}
+
+// With some of the kernel's columns.
+ConvolutionSide WithKernel(ConvolutionSide width, const Range& columns) {
+  width.kernel = columns.size();
+  width.padding -= columns.begin * width.dilation;
+  return width;
+}
+
+// How many of a kernel's rows or columns are inside of the input, on the average.
+double MeanInside(const ConvolutionSide& side) {
+  int64_t inside = 0;
+  for (int64_t i = 0; i < side.result; ++i) inside += KernelInside(side, i).size();
+  return static_cast<double>(inside) / static_cast<double>(side.result);
 }
 
 // How far apart rows or columns of the input are that are read at all.
@@ -38,9 +67,10 @@ int64_t InnerSize(const ImageConvolution& of) { return of.height.kernel * of.wid
 // Of a row of the input, of the channels of one group.
 int64_t RowFloats(const ImageConvolution& of) { return of.width.input * (of.channels / of.groups); }
 
-bool NeedsCopy(const ImageConvolution& of) {
-  const ConvolutionSide& width = of.width;
-  const bool reaches_out = width.padding > 0 || InputOf(width, width.result - 1, width.kernel - 1) >= width.input;
+// Of some of the result's columns.
+bool NeedsCopy(const ImageConvolution& of, const ConvolutionSide& width, const Range& columns) {
+  const bool reaches_out =
+      InputOf(width, columns.begin, 0) < 0 || InputOf(width, columns.end - 1, width.kernel - 1) >= width.input;
   return reaches_out || of.input_stride * width.stride % kConflictingStride == 0;
 }
 
@@ -57,30 +87,33 @@ struct InputRows {
 };
 
 // What some rows and columns of an image's result are computed of: pixels of the input, with the channels of one group.
+// `width` has the kernel's columns that are used.
 class Pixels {
  public:
-  Pixels(const ImageConvolution& of, int64_t image, int64_t group, const InputRows& rows, const Range& of_columns)
+  Pixels(const ImageConvolution& of, const ConvolutionSide& width, int64_t image, int64_t group, const InputRows& rows,
+         const Range& of_columns)
       : begin_(rows.begin), row_step_(StepOf(of.height)) {
     const int64_t channels = of.channels / of.groups, image_row = of.width.input * of.input_stride;
     const float* const from = of.input + image * of.height.input * image_row + group * channels;
-    if (!NeedsCopy(of)) {
-      data_ = from + rows.begin * image_row + of_columns.begin * of.width.stride * of.input_stride;
+    const int64_t first = InputOf(width, of_columns.begin, 0);
+    if (!NeedsCopy(of, width, of_columns)) {
+      data_ = from + rows.begin * image_row + first * of.input_stride;
       pixel_ = of.input_stride;
       row_ = image_row * row_step_;
-      column_ = of.width.stride;
+      column_ = width.stride;
       return;
     }
-    const int64_t step = StepOf(of.width);
-    column_ = of.width.stride / step;
+    const int64_t step = StepOf(width);
+    column_ = width.stride / step;
     pixel_ = channels * column_ % kConflictingStride == 0 ? channels + kLineFloats : channels;
-    const int64_t columns = (of_columns.size() - 1) * column_ + ReachOf(of.width);
+    const int64_t columns = (of_columns.size() - 1) * column_ + ReachOf(width);
     row_ = columns * pixel_;
     thread_local std::vector<float> copies;
     copies.resize(static_cast<size_t>(std::max<int64_t>(rows.count, 1) * row_));
     data_ = copies.data();
     for (int64_t y = 0; y < rows.count; ++y)
-      CopyRow(of.width, of_columns.begin * of.width.stride - of.width.padding, channels, of.input_stride,
-              from + (rows.begin + y * row_step_) * image_row, copies.data() + y * row_);
+      CopyRow(width, first, channels, of.input_stride, from + (rows.begin + y * row_step_) * image_row,
+              copies.data() + y * row_);
   }
 
   // The first number of the pixel that the kernel's first column falls on, for the result's first one.
@@ -116,37 +149,43 @@ struct Segments {
   int64_t of_row;  // in one row of the kernel
   int64_t size;    // of each
 
-  Segments(const ImageConvolution& of, const Pixels& pixels) {
+  Segments(const ImageConvolution& of, const ConvolutionSide& width, const Pixels& pixels) {
     const int64_t channels = of.channels / of.groups;
-    const bool is_one_run = pixels.pixel() == channels && of.width.dilation == 1;
-    of_row = is_one_run ? 1 : of.width.kernel;
-    size = is_one_run ? of.width.kernel * channels : channels;
+    const bool is_one_run = pixels.pixel() == channels && width.dilation == 1;
+    of_row = is_one_run ? 1 : width.kernel;
+    size = is_one_run ? width.kernel * channels : channels;
     const int64_t row = of.height.kernel == 1 ? 0 : of.height.dilation * pixels.row();
     for (int64_t y = 0; y < of.height.kernel; ++y) {
-      for (int64_t x = 0; x < of_row; ++x) begin.push_back(y * row + x * of.width.dilation * pixels.pixel());
+      for (int64_t x = 0; x < of_row; ++x) begin.push_back(y * row + x * width.dilation * pixels.pixel());
     }
   }
 };
 
-// Some rows and columns of one image's result, of one group.
+// Some rows and columns of one image's result, of one group, computed of some columns of the kernel.
 class Region {
  public:
-  Region(const ImageConvolution& of, int64_t image, int64_t group, const Range& rows, const Range& columns)
+  Region(const ImageConvolution& of, int64_t image, int64_t group, const Range& rows, const Range& columns,
+         const Range& kernel_columns)
       : of_(of),
+        width_(WithKernel(of.width, kernel_columns)),
         image_(image),
         rows_(rows),
         columns_(columns),
-        pixels_(of, image, group, InputRows(of.height, rows), columns),
-        segments_(of, pixels_),
+        kernel_begin_(kernel_columns.begin),
+        pixels_(of, width_, image, group, InputRows(of.height, rows), columns),
+        segments_(of, width_, pixels_),
         out_(of.out_channels / of.groups),
         first_channel_(group * out_),
         inner_(InnerSize(of)),
         inner_of_row_(std::max<int64_t>(inner_ / of.height.kernel, 1)),
         packed_(of.packed + group * PackedSize(inner_, out_)) {}
 
-  // Of a panel that is long, some of the kernel's rows at a time: the next ones are fetched meanwhile.
+  // Of a panel that is long, or of which not all columns of the kernel are used, some of the kernel's rows at a time:
+  // the next ones are fetched meanwhile.
   void Compute(const Range& panels) const {
-    const int64_t pieces = DivideUp(of_.height.kernel, std::max<int64_t>(kMostInner / inner_of_row_, 1));
+    const bool is_whole = width_.kernel == of_.width.kernel;
+    const int64_t most = is_whole ? std::max<int64_t>(kMostInner / inner_of_row_, 1) : 1;
+    const int64_t pieces = DivideUp(of_.height.kernel, most);
     const int64_t tiles = rows_.size() * TilesOfRows(columns_.size());
     for (int64_t panel = panels.begin; panel < panels.end; ++panel) {
       for (int64_t i = 0; i < pieces; ++i) {
@@ -176,7 +215,7 @@ class Region {
 
   void ComputeRow(const Piece& piece, int64_t y, bool is_first_read, NextPanel& next) const {
     // Without those that are above or below the image; where all are, what follows the sum is computed once.
-    const Range inside = KernelRowsInside(of_.height, y);
+    const Range inside = KernelInside(of_.height, y);
     const Range used = {std::max(inside.begin, piece.kernel_rows.begin), std::min(inside.end, piece.kernel_rows.end)};
     if (used.size() < std::min<int64_t>(inside.size(), 1)) return;
     const bool is_first = used.begin == inside.begin, is_last = used.end == inside.end;
@@ -188,7 +227,9 @@ class Region {
                    .segments = std::span(segments_.begin).subspan(0, of_rows),
                    .segment = segments_.size,
                    .rows = columns_.size(),
-                   .panel = piece.numbers + (used.begin - piece.kernel_rows.begin) * inner_of_row_ * piece.padded,
+                   .panel = piece.numbers + ((used.begin - piece.kernel_rows.begin) * inner_of_row_ +
+                                             kernel_begin_ * (of_.channels / of_.groups)) *
+                                                piece.padded,
                    .panel_stride = piece.padded,
                    .is_first_read = is_first_read,
                    .columns = piece.count,
@@ -203,8 +244,10 @@ class Region {
   }
 
   const ImageConvolution& of_;
+  const ConvolutionSide width_;  // with the columns of the kernel that are used
   const int64_t image_;
   const Range rows_, columns_;
+  const int64_t kernel_begin_;  // of the columns that are used
   const Pixels pixels_;
   const Segments segments_;
   const int64_t out_, first_channel_;  // channels of a group; the first one of this group
@@ -246,9 +289,10 @@ ImageConvolutionParts::ImageConvolutionParts(const ImageConvolution& convolution
     return;
   }
   // Images of few rows are divided into columns, too, of several tiles each, and so are rows of which a few would not
-  // stay in the cache.
+  // stay in the cache; not where columns are divided anyway.
   const int64_t floats = ReachOf(convolution.height) * RowFloats(convolution);
-  const int64_t most_pieces = std::max<int64_t>(TilesOfRows(convolution.width.result) / 2, 1);
+  const int64_t tiles = IsFarApart(convolution.width) ? 1 : TilesOfRows(convolution.width.result);
+  const int64_t most_pieces = std::max<int64_t>(tiles / 2, 1);
   units_of_row_ = std::min(std::max<int64_t>(DivideUp(most, all_rows_), DivideUp(floats, kMostFloats)), most_pieces);
   const int64_t units = all_rows_ * units_of_row_;
   parts_ = CheapestDivision(units, all_panels_, most,
@@ -264,7 +308,13 @@ double ImageConvolutionParts::NanosecondsOf(int64_t rows, int64_t panels) const 
   // Each row of the result is a product of its own; what all of them read of the kernels is read once.
   const int64_t products = rows * PartCycles(DivideUp(width.result, units_of_row_), columns) - (rows - 1) * columns / 4;
   const int64_t row = DivideUp(RowFloats(convolution_), units_of_row_);
-  const int64_t copied = NeedsCopy(convolution_) ? (rows * height.stride + ReachOf(height)) * row : 0;
+  if (IsFarApart(width)) {
+    const double taps = static_cast<double>(height.kernel * width.kernel);
+    const double inside = MeanInside(height) * MeanInside(width) / taps;
+    return kNanosecondsOfCycle * static_cast<double>(products * inner) * inside;
+  }
+  const bool copies = NeedsCopy(convolution_, width, {0, width.result});
+  const int64_t copied = copies ? (rows * height.stride + ReachOf(height)) * row : 0;
   return kNanosecondsOfCycle * static_cast<double>(products * inner + copied / 4);
 }
 
@@ -291,9 +341,18 @@ void ImageConvolutionParts::ComputeUnits(int64_t begin, int64_t end, int64_t gro
     const int64_t row = unit / units_of_row_, image = row / of.height.result, of_image = row - image * of.height.result;
     const int64_t left = std::min(end - unit, of.height.result - of_image);
     const int64_t count = units_of_row_ > 1 ? 1 : DivideUp(left, DivideUp(left, most));
-    const Region region(of, image, group, {of_image, of_image + count},
-                        PartOf(of.width.result, unit % units_of_row_, units_of_row_));
-    region.Compute({panel_begin, panel_end});
+    const Range columns = PartOf(of.width.result, unit % units_of_row_, units_of_row_);
+    for (int64_t column = columns.begin; column < columns.end;) {
+      Range alike = {column, columns.end}, kernel = {0, of.width.kernel};
+      if (IsFarApart(of.width)) {
+        alike = AlikeColumns(of.width, alike);
+        // Of nothing but padding, as much as one column is.
+        if (const Range inside = KernelInside(of.width, column); inside.size() > 0) kernel = inside;
+      }
+      const Region region(of, image, group, {of_image, of_image + count}, alike, kernel);
+      region.Compute({panel_begin, panel_end});
+      column = alike.end;
+    }
     unit += count;
   }
 }

@@ -3,7 +3,8 @@
 // other, and those of the next pixel of the result a fixed distance behind them, so nothing is copied for it as in the
 // method known as im2col. Rows of the input are copied, once for all channels of the result, where a kernel reaches
 // over an image's left or right edge, or where pixels would push each other out of the cache. Only where HasVectors().
-// What the padding above and below stands for is not multiplied. Sums are in the order of the kernel's rows, columns
+// What the padding above and below stands for is not multiplied, nor what it stands for beside the image where a
+// kernel's columns are far apart. Sums are in the order of the kernel's rows, columns
 // and channels, whatever part of the result is computed at a time.
 #pragma once
 

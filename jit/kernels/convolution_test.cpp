@@ -158,6 +158,10 @@ std::vector<DenseCase> Cases() {
   cases.push_back({1, 9, 40, 1, Side(1, 1, 1, 0), Side(301, 4, 2, 0)});
   cases.push_back({1, 256, 16, 1, Side(5, 3, 1, 1), Side(700, 3, 1, 1)});  // whose rows are long
   cases.push_back({2, 8, 70, 1, Side(3, 3, 2, 1), Side(200, 1, 3, 5)});
+  cases.push_back({1, 24, 40, 1, Side(14, 3, 1, 12, 12), Side(14, 3, 1, 12, 12)});  // far apart
+  cases.push_back({2, 24, 40, 2, Side(14, 3, 1, 24, 24), Side(14, 3, 1, 24, 24)});  // all but the middle one outside
+  cases.push_back({1, 400, 40, 1, Side(20, 3, 1, 9, 9), Side(40, 5, 2, 19, 10)});   // of a panel in pieces
+  cases.push_back({1, 512, 33, 1, Side(12, 2, 1, 8, 8), Side(45, 3, 1, 30, 8)});  // with columns of nothing but padding
   cases.push_back({0, 8, 8, 1, Side(4, 3, 1, 1), Side(4, 3, 1, 1)});
   return cases;
 }

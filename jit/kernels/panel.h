@@ -92,6 +92,7 @@ inline constexpr double kNanosecondsOfCycle = 0.4;
 struct Range {
   int64_t begin, end;
   int64_t size() const { return end - begin; }
+  bool operator==(const Range&) const = default;
 };
 // Part `i` of `count`.
 inline Range PartOf(int64_t all, int64_t i, int64_t count) { return {all * i / count, all * (i + 1) / count}; }
