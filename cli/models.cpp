@@ -2,11 +2,13 @@
 // extensions.
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -34,6 +36,7 @@ struct RepositoryOptions {
   Target target;
   std::string config;
   std::map<std::string, std::string> shadow;  // parameters of the load
+  std::vector<std::string> files;             // VERSION/NAME=PATH
   double shadow_seconds = 0;
   int64_t to = 0;  // a version; 0: what served before
   bool ready = false;
@@ -68,14 +71,22 @@ int Models(const RepositoryOptions& options) {
   return kSuccess;
 }
 
+absl::StatusOr<std::string> ReadBytes(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::error_code error;
+  // A folder can be opened.
+  if (!file || std::filesystem::is_directory(path, error)) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": cannot be read"));
+  }
+  return std::string{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
 // The configuration of a load as the protocol carries it, in JSON: that of a file, which may be text as config.pbtxt.
 absl::StatusOr<std::string> ReadConfig(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return absl::InvalidArgumentError(absl::StrCat(path, ": cannot be read"));
-  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (StripText(text).starts_with("{")) return text;
+  auto text = ReadBytes(path);
+  if (!text.ok() || StripText(*text).starts_with("{")) return text;
   inference::ModelConfig config;
-  if (!google::protobuf::TextFormat::ParseFromString(text, &config)) {
+  if (!google::protobuf::TextFormat::ParseFromString(*text, &config)) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": expected a model's configuration, as text or JSON"));
   }
   std::string json;
@@ -83,6 +94,19 @@ absl::StatusOr<std::string> ReadConfig(const std::string& path) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": cannot be made into JSON"));
   }
   return json;
+}
+
+// Adds a file, as --file names it, to what a model is loaded from.
+absl::Status AddFile(const std::string& option, inference::RepositoryModelLoadRequest& request) {
+  const size_t end = option.find('=');
+  if (end == 0 || end == option.npos || end + 1 == option.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("--file should be VERSION/NAME=PATH; it is '", option, "'"));
+  }
+  auto bytes = ReadBytes(option.substr(end + 1));
+  if (!bytes.ok()) return bytes.status();
+  auto& parameter = (*request.mutable_parameters())[absl::StrCat("file:", option.substr(0, end))];
+  parameter.set_bytes_param(*std::move(bytes));
+  return absl::OkStatus();
 }
 
 int CallLoad(const char* command, const ServerOptions& server, const inference::RepositoryModelLoadRequest& request) {
@@ -105,6 +129,11 @@ int Load(RepositoryOptions& options) {
     auto config = ReadConfig(options.config);
     if (!config.ok()) return FailWithLine(kCommand, MessageOf(config.status()));
     (*request.mutable_parameters())["config"].set_string_param(*std::move(config));
+  }
+  for (const std::string& file : options.files) {
+    if (const absl::Status status = AddFile(file, request); !status.ok()) {
+      return FailWithLine(kCommand, MessageOf(status));
+    }
   }
   for (const auto& [name, value] : options.shadow) {
     (*request.mutable_parameters())[name].set_string_param(value);
@@ -236,6 +265,11 @@ Action AddLoad(CLI::App& app) {
   AddTarget(*command, options->target);
   command->add_option("--config", options->config, "In place of its config.pbtxt: a file of the same form, or JSON")
       ->type_name("FILE");
+  command
+      ->add_option(
+          "--file", options->files,
+          "Load it from this file in place of the repository's (1/model.pt=model.pt); may be given more than once")
+      ->type_name("VERSION/NAME=PATH");
   const auto add_shadow = [&](const char* name, const char* parameter, const char* help) {
     return command->add_option_function<std::string>(
         name, [options, parameter](const std::string& text) { options->shadow[parameter] = text; }, help);

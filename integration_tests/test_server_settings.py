@@ -133,8 +133,6 @@ def test_parameters_of_loads_and_unloads(client):
                          "output": [{"name": "y", "data_type": "TYPE_FP32", "dims": [1]}]})  # fmt: skip
     client.load_model("identity", config=config)
     assert client.get_model_config("identity").config.max_batch_size == 3
-    message = fails(INVALID, lambda: client.load_model("identity", config=config, files={"file:1/model.pt": b"new"}))
-    assert "file:1/model.pt" in message and "loaded from the repository" in message
     client.unload_model("identity", unload_dependents=True)
     client.load_model("identity")
     assert client.get_model_config("identity").config.max_batch_size == 0

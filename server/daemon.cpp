@@ -95,6 +95,11 @@ DispatcherOptions DispatcherOptionsOf(const config::Settings& settings, int64_t 
           .cache_bytes = static_cast<size_t>(settings.response_cache_byte_size())};
 }
 
+Repository::Options WithClientFiles(Repository::Options options, std::shared_ptr<ClientFilesStore> files) {
+  options.client_files = std::move(files);
+  return options;
+}
+
 SharedRegions::OpenDeviceMemory OpenDeviceMemoryOf(Runtime& runtime) {
   if (runtime.gpus().empty()) return nullptr;
   return [&runtime](int64_t device, const std::string& handle, int64_t byte_size) {
@@ -107,11 +112,12 @@ SharedRegions::OpenDeviceMemory OpenDeviceMemoryOf(Runtime& runtime) {
 // Members are in the order in which they are made; they go in the opposite one.
 struct Daemon::Parts {
   Parts(const config::Settings& complete_settings, Runtime& runtime, std::unique_ptr<Tracer> made_tracer,
-        std::unique_ptr<Mirrors> made_mirrors)
+        std::unique_ptr<Mirrors> made_mirrors, std::shared_ptr<ClientFilesStore> client_files)
       : settings(complete_settings),
         tracer(std::move(made_tracer)),
         mirrors(std::move(made_mirrors)),
-        repository(RepositoryOptionsOf(settings, *mirrors), runtime, SignatureFactory(), [this] { health.Update(); }),
+        repository(WithClientFiles(RepositoryOptionsOf(settings, *mirrors), std::move(client_files)), runtime,
+                   SignatureFactory(), [this] { health.Update(); }),
         dispatcher(DispatcherOptionsOf(settings, static_cast<int64_t>(runtime.gpus().size())),
                    [&runtime](std::function<void()> work) { runtime.Post(std::move(work)); }),
         ensembles(EnsemblesOn(settings, runtime, repository, dispatcher, alarms)),
@@ -271,7 +277,10 @@ absl::StatusOr<std::unique_ptr<Daemon>> Daemon::Start(const config::Settings& se
   }
   auto mirrors = MirrorsOf(settings);
   if (!mirrors.ok()) return mirrors.status();
-  auto parts = std::make_unique<Parts>(settings, runtime, std::move(tracer), *std::move(mirrors));
+  auto client_files = ClientFilesOf(settings);
+  if (!client_files.ok()) return client_files.status();
+  auto parts =
+      std::make_unique<Parts>(settings, runtime, std::move(tracer), *std::move(mirrors), *std::move(client_files));
   if (!settings.access_log().empty()) {
     auto log = AccessLog::Open(settings.access_log());
     if (!log.ok()) return log.status();

@@ -1,6 +1,8 @@
 #include "server/repository_settings.h"
 
+#include <filesystem>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 #include "jit/support/text.h"
@@ -57,6 +59,15 @@ absl::StatusOr<std::unique_ptr<Mirrors>> MirrorsOf(const config::Settings& setti
   std::filesystem::path folder = settings.mirror_dir();
   if (folder.empty() && !settings.cache_dir().empty()) folder = std::filesystem::path(settings.cache_dir()) / "mirrors";
   return Mirrors::Open({settings.model_repository().begin(), settings.model_repository().end()}, folder);
+}
+
+absl::StatusOr<std::shared_ptr<ClientFilesStore>> ClientFilesOf(const config::Settings& settings) {
+  std::error_code error;
+  std::filesystem::path within = settings.cache_dir();
+  if (within.empty()) within = std::filesystem::temp_directory_path(error);
+  ClientFilesStore::RemoveAbandoned(within);
+  if (settings.client_files_bytes() == 0) return nullptr;
+  return ClientFilesStore::Open(within, settings.client_files_bytes());
 }
 
 Repository::Options RepositoryOptionsOf(const config::Settings& settings, Mirrors& mirrors) {

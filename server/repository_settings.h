@@ -16,7 +16,10 @@ ModelControl ControlOf(const config::Settings& settings);
 // The mirrors of the repositories that are in object storage.
 absl::StatusOr<std::unique_ptr<Mirrors>> MirrorsOf(const config::Settings& settings);
 
-// `mirrors` outlives the repository.
+// Where files of clients are put; null if there may be none. Removes what killed processes left there.
+absl::StatusOr<std::shared_ptr<ClientFilesStore>> ClientFilesOf(const config::Settings& settings);
+
+// `mirrors` outlives the repository. Loads with files are refused until the options have a place for these.
 Repository::Options RepositoryOptionsOf(const config::Settings& settings, Mirrors& mirrors);
 
 // The signature that requests are bound to; kInvalidArgument for a model that cannot serve them.

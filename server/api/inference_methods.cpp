@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -28,6 +29,8 @@ constexpr const char* kExtensions[] = {"binary_tensor_data",
                                        "schedule_policy",
                                        "logging",
                                        "sequence"};
+// Of a load's parameters that are files; the rest of the name is the path.
+constexpr std::string_view kFilePrefix = "file:";
 // Where clients may share memory, and where models are on a GPU.
 constexpr const char* kSharedMemoryExtension = "system_shared_memory";
 constexpr const char* kDeviceMemoryExtension = "cuda_shared_memory";
@@ -244,13 +247,14 @@ void InferenceMethods::RepositoryIndex(const inference::RepositoryIndexRequest& 
   DoElsewhere(dispatcher_, std::move(read), done);
 }
 
-void InferenceMethods::RepositoryModelLoad(const inference::RepositoryModelLoadRequest& request,
+void InferenceMethods::RepositoryModelLoad(inference::RepositoryModelLoadRequest request,
                                            inference::RepositoryModelLoadResponse&, Done done) {
   absl::Status status = CheckRepositoryName(request.repository_name());
   std::optional<std::string> config;
   std::optional<int64_t> rollback;
   ShadowOverrides shadow;
-  for (const auto& [key, value] : request.parameters()) {
+  FileContents files;
+  for (auto& [key, value] : *request.mutable_parameters()) {
     if (!status.ok()) break;
     if (key == "config" && value.has_string_param()) {
       config = value.string_param();
@@ -264,22 +268,26 @@ void InferenceMethods::RepositoryModelLoad(const inference::RepositoryModelLoadR
       const auto text = ReadShadowParameter(value);
       if (text) shadow.emplace(key, *text);
       if (!text) status = absl::InvalidArgumentError(absl::StrCat("the parameter '", key, "' of a load is no string"));
-    } else {
+    } else if (key.starts_with(kFilePrefix) && value.has_bytes_param()) {
+      files.emplace(key.substr(kFilePrefix.size()), std::move(*value.mutable_bytes_param()));
+    } else if (key.starts_with(kFilePrefix)) {
       status = absl::InvalidArgumentError(
-          absl::StrCat("a load with the parameter '", key, "' is not offered; models are loaded from the repository"));
+          absl::StrCat("the parameter '", key, "' of a load should be bytes, which JSON has as text in base64"));
+    } else {
+      status = absl::InvalidArgumentError(absl::StrCat("a load with the parameter '", key, "' is not offered"));
     }
   }
-  if (status.ok() && rollback && (config || !shadow.empty())) {
+  if (status.ok() && rollback && (config || !shadow.empty() || !files.empty())) {
     status = absl::InvalidArgumentError("a load with the parameter 'rollback' has no other one");
   }
   if (status.ok() && readiness_.draining) status = absl::UnavailableError("the server is shutting down");
   if (!status.ok()) return done(std::move(status));
   if (rollback) return repository_.RollBack(request.model_name(), *rollback, std::move(done));
-  // The configuration is read before the load waits for its turn.
+  // The configuration is read, and files are written, before the load waits for its turn.
   auto load = [this, name = request.model_name(), config = std::move(config), shadow = std::move(shadow),
-               done]() mutable {
+               files = std::make_shared<const FileContents>(std::move(files)), done]() mutable {
     const absl::Status begun = Guarded([&] {
-      repository_.Load(name, std::move(config), done, std::move(shadow));
+      repository_.Load(name, std::move(config), done, std::move(shadow), *files);
       return absl::OkStatus();
     });
     if (!begun.ok()) done(begun);

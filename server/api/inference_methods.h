@@ -72,7 +72,8 @@ class InferenceMethods {
                        Done done);
   void RepositoryIndex(const inference::RepositoryIndexRequest& request, inference::RepositoryIndexResponse& response,
                        Done done);
-  void RepositoryModelLoad(const inference::RepositoryModelLoadRequest& request,
+  // Takes the request, which may hold large files: they are let go of once they are on disk.
+  void RepositoryModelLoad(inference::RepositoryModelLoadRequest request,
                            inference::RepositoryModelLoadResponse& response, Done done);
   void RepositoryModelUnload(const inference::RepositoryModelUnloadRequest& request,
                              inference::RepositoryModelUnloadResponse& response, Done done);

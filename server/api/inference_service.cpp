@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "server/api/inflate.h"
 #include "server/api/message_call.h"
 #include "server/api/message_infer_task.h"
 #include "server/api/unary_call.h"
@@ -37,14 +38,11 @@ grpc::ServerUnaryReactor* AtOnce(const RawCall& call, InferenceMethods& methods,
 // Answers when the method calls back.
 template <typename Request, typename Response>
 grpc::ServerUnaryReactor* Later(const RawCall& call, InferenceMethods& methods,
-                                void (InferenceMethods::*method)(const Request&, Response&, InferenceMethods::Done),
-                                const MessageBounds& bounds = {}, Dispatcher* elsewhere = nullptr) {
+                                void (InferenceMethods::*method)(const Request&, Response&, InferenceMethods::Done)) {
   return StartMethodCall<Request, Response>(
-      call,
-      [&methods, method](const Request& request, Response& response, InferenceMethods::Done done) {
+      call, [&methods, method](const Request& request, Response& response, InferenceMethods::Done done) {
         (methods.*method)(request, response, std::move(done));
-      },
-      bounds, elsewhere);
+      });
 }
 
 }  // namespace
@@ -83,8 +81,18 @@ grpc::ServerUnaryReactor* InferenceService::RepositoryIndex(Context* context, co
 
 grpc::ServerUnaryReactor* InferenceService::RepositoryModelLoad(Context* context, const Buffer* request,
                                                                 Buffer* response) {
-  return Later({calls_, context, request, response}, methods_, &InferenceMethods::RepositoryModelLoad, kLoadBounds,
-               &environment_.dispatcher);
+  using Request = inference::RepositoryModelLoadRequest;
+  using Response = inference::RepositoryModelLoadResponse;
+  const auto load = [this](Request& message, Response& answer, InferenceMethods::Done done) {
+    methods_.RepositoryModelLoad(std::move(message), answer, std::move(done));
+  };
+  MessageBounds bounds = kLoadBounds;
+  // It may carry files; what is not to be inflated also where it then hears that it may not.
+  if (environment_.repository.takes_client_files() || CompressionOf(*request) == Compression::kNone) {
+    bounds.bytes = environment_.max_request_bytes;
+  }
+  return StartMethodCall<Request, Response>({calls_, context, request, response}, load, bounds,
+                                            &environment_.dispatcher);
 }
 
 grpc::ServerUnaryReactor* InferenceService::RepositoryModelUnload(Context* context, const Buffer* request,

@@ -15,6 +15,7 @@
 #include "server/repository/repository_log.h"
 
 namespace hearth::server {
+namespace fs = std::filesystem;
 namespace {
 
 // Marks a status; see IsIdle.
@@ -84,7 +85,11 @@ bool ModelTable::UnloadUnused(const std::string& name, Clock::duration at_least,
   Entry& entry = found->second;
   const Clock::time_point last_use{Clock::duration(entry.last_use.load(std::memory_order_relaxed))};
   if (Clock::now() - last_use < at_least) return false;
-  entry.idle.emplace(Idle{{ServedOf(entry), entry.note}, reason, Clock::time_point::min()});
+  std::vector<ClientFilesPtr> files;
+  for (const auto& [number, version] : entry.versions) {
+    if (version.serving != nullptr && version.serving->files != nullptr) files.push_back(version.serving->files);
+  }
+  entry.idle.emplace(Idle{{ServedOf(entry), entry.note}, std::move(files), reason, Clock::time_point::min()});
   kept = entry.previous;
   entry.previous.LetGo();
   entry.turns.clear();
@@ -227,20 +232,26 @@ absl::Status Repository::LoadIdleNow(const std::string& name) {
     models_.EndLoad(name);
     return idle ? ShuttingDown() : absl::OkStatus();
   }
-  const auto folder = FindFolder(name);
-  if (!folder.ok()) {
-    FailModel(name, folder.status());
-    return folder.status();
+  std::map<int64_t, fs::path> folders;
+  for (const auto& [number, version] : idle->served.versions()) {
+    const auto folder = FolderOf(name, version);
+    if (!folder.ok()) {
+      FailModel(name, folder.status());
+      return folder.status();
+    }
+    folders.emplace(number, *folder);
   }
   absl::Status status, no_room;
   bool serves = false;
   std::map<int64_t, absl::StatusOr<ServablePtr>> loaded;
   for (const auto& [number, version] : idle->served.versions()) {
-    if (FileStamp(ArchivePath(*folder, number, version.config.default_model_filename())) != version.archive_stamp) {
+    const fs::path& folder = folders.at(number);
+    if (FileStamp(ArchivePath(folder, number, version.config.default_model_filename())) != version.archive_stamp) {
       RepositoryLog().warn("the archive of {} version {} is not the one that served before it was unloaded", name,
                            number);
     }
-    auto servable = LoadVersion(*folder, number, version.config, models_.StatisticsOf(name, number));
+    auto servable =
+        LoadVersion(folder, version.files.lock(), number, version.config, models_.StatisticsOf(name, number));
     if (MemoryBudget::IsNoRoom(servable.status())) no_room = servable.status();
     if (!servable.ok() && (status.ok() || !no_room.ok())) {
       status = absl::Status(servable.status().code(),

@@ -54,16 +54,21 @@ absl::StatusOr<std::vector<std::string>> ListModels(const fs::path& repository) 
   return names;
 }
 
+std::optional<int64_t> VersionOf(std::string_view folder_name) {
+  int64_t version = 0;
+  const bool is_number =
+      !folder_name.empty() && folder_name.front() >= '1' && folder_name.front() <= '9' &&
+      std::all_of(folder_name.begin(), folder_name.end(), [](char c) { return c >= '0' && c <= '9'; }) &&
+      absl::SimpleAtoi(absl::string_view(folder_name.data(), folder_name.size()), &version);
+  return is_number ? std::optional(version) : std::nullopt;
+}
+
 std::vector<int64_t> ListVersions(const fs::path& model) {
   std::error_code error;
   std::vector<int64_t> versions;
   for (const fs::directory_entry& entry : fs::directory_iterator(model, error)) {
-    const std::string name = entry.path().filename().string();
-    int64_t version = 0;
-    const bool is_number = !name.empty() && name.front() >= '1' && name.front() <= '9' &&
-                           std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; }) &&
-                           absl::SimpleAtoi(name, &version);
-    if (is_number && entry.is_directory(error)) versions.push_back(version);
+    const auto version = VersionOf(entry.path().filename().string());
+    if (version && entry.is_directory(error)) versions.push_back(*version);
   }
   std::sort(versions.begin(), versions.end());
   return versions;

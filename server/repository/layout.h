@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +25,9 @@ absl::Status CheckModelName(std::string_view name);
 
 // The same for the file inside a version's folder.
 absl::Status CheckFileName(std::string_view name);
+
+// The version whose folder has that name; nothing if none has.
+std::optional<int64_t> VersionOf(std::string_view folder_name);
 
 // Names of the folders under `repository` that can be models, sorted. kNotFound if it is not a directory that can be
 // read.

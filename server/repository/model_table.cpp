@@ -139,6 +139,7 @@ void ModelTable::Swap(const std::string& name, VersionRouting routing,
                       const std::map<int64_t, absl::StatusOr<ServablePtr>>& loaded, std::string note) {
   // What is swapped out is let go of after the lock.
   std::vector<ServablePtr> old;
+  std::optional<Idle> idle;
   std::unique_lock lock(mutex_);
   Entry& entry = entries_[name];
   ServedSet previous = ServedOf(entry);
@@ -150,7 +151,7 @@ void ModelTable::Swap(const std::string& name, VersionRouting routing,
   // To find that there is no room takes no load.
   const auto lacks_room = [](const auto& version) { return MemoryBudget::IsNoRoom(version.second.status()); };
   if (std::ranges::any_of(loaded, is_loaded)) {
-    entry.idle.reset();
+    std::swap(entry.idle, idle);
   } else if (entry.idle && !std::ranges::all_of(loaded, lacks_room)) {
     entry.idle->not_until = Clock::now() + rest_;
   }
@@ -228,6 +229,7 @@ std::string ModelTable::SplitNote(const Entry& entry, int64_t version) {
 absl::Status ModelTable::Unload(const std::string& name) {
   std::vector<ServablePtr> old;
   ServedSet previous;
+  std::optional<Idle> idle;
   std::unique_lock lock(mutex_);
   const auto found = entries_.find(name);
   if (found == entries_.end()) return absl::NotFoundError(absl::StrCat("unknown model '", name, "'"));
@@ -238,7 +240,7 @@ absl::Status ModelTable::Unload(const std::string& name) {
     old.push_back(SetServing(version, nullptr));
   }
   entry.failure.clear();
-  entry.idle.reset();
+  std::swap(entry.idle, idle);
   entry.unloaded = true;
   entry.turns.clear();
   std::swap(entry.previous, previous);
@@ -261,6 +263,22 @@ ServablePtr ModelTable::ServingVersion(const std::string& name, int64_t version)
   if (entry == entries_.end()) return nullptr;
   const auto found = entry->second.versions.find(version);
   return found == entry->second.versions.end() ? nullptr : found->second.serving;
+}
+
+bool ModelTable::IsOfClient(const std::string& name) const {
+  std::shared_lock lock(mutex_);
+  const auto found = entries_.find(name);
+  if (found == entries_.end()) return false;
+  const ServedSet served = ServedOf(found->second);
+  return std::ranges::any_of(served.versions(), [](const auto& version) { return version.second.of_client; });
+}
+
+void ModelTable::Forget(const std::string& name) {
+  std::unique_lock lock(mutex_);
+  const auto found = entries_.find(name);
+  if (found == entries_.end() || found->second.loading > 0 || found->second.idle) return;
+  const auto serves = [](const auto& version) { return version.second.serving != nullptr; };
+  if (std::ranges::none_of(found->second.versions, serves)) entries_.erase(found);
 }
 
 void ModelTable::Clear() {

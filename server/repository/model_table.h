@@ -100,6 +100,10 @@ class ModelTable {
             const std::map<int64_t, absl::StatusOr<ServablePtr>>& loaded, std::string note);
   // Nothing of it serves any more. kNotFound for a model that is not known.
   absl::Status Unload(const std::string& name);
+  // Whether what serves, or is idle, was loaded from files that came with a load.
+  bool IsOfClient(const std::string& name) const;
+  // Knows the model no more, if nothing of it serves, is idle or is being loaded.
+  void Forget(const std::string& name);
   void Clear();
 
   // ---- For models that are idle ----
@@ -162,8 +166,9 @@ class ModelTable {
   };
   struct Idle {
     IdleModel model;
-    std::string reason;           // for the index
-    Clock::time_point not_until;  // that a request has it loaded
+    std::vector<ClientFilesPtr> files;  // that its versions are loaded from again
+    std::string reason;                 // for the index
+    Clock::time_point not_until;        // that a request has it loaded
   };
   struct Entry {
     std::map<int64_t, Version> versions;

@@ -25,6 +25,9 @@ namespace hearth::server {
 namespace fs = std::filesystem;
 namespace {
 
+// What the index says of a version that no repository has.
+constexpr const char* kOfClientNote = "loaded from files that came with the load";
+
 double SecondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -57,6 +60,12 @@ std::vector<int64_t> VersionsOf(const fs::path& folder, const inference::ModelCo
   return versions;
 }
 
+std::vector<fs::path> ResolvedWithin(const Repository::Options& options) {
+  std::vector<fs::path> folders = options.roots;
+  if (options.client_files != nullptr) folders.push_back(options.client_files->root());
+  return folders;
+}
+
 // Adds to what is used until the last reference to the result goes; null if that were more than there may be.
 std::shared_ptr<const void> TakeRoom(const std::shared_ptr<std::atomic<int64_t>>& used, int64_t bytes) {
   if (used->fetch_add(bytes) + bytes > kMostWaitingConfigBytes) {
@@ -72,6 +81,7 @@ absl::Status TooMany(const char* what) { return absl::ResourceExhaustedError(abs
 
 Repository::Repository(Options options, Runtime& runtime, CallInterfaceFactory factory, std::function<void()> changed)
     : options_(std::move(options)),
+      resolved_within_(ResolvedWithin(options_)),
       runtime_(runtime),
       factory_(std::move(factory)),
       changed_(std::move(changed)),
@@ -175,10 +185,11 @@ absl::Status Repository::CheckControl() const {
 }
 
 void Repository::Load(const std::string& name, std::optional<std::string> config_json, Done done,
-                      ShadowOverrides shadow) {
+                      ShadowOverrides shadow, const FileContents& files) {
   if (absl::Status status = CheckControl(); !status.ok()) return done(status);
   if (absl::Status status = CheckModelName(name); !status.ok()) return done(status);
   if (const auto read = ShadowSettingsOf({}, shadow); !read.ok()) return done(read.status());
+  if (absl::Status status = CheckFiles(files, config_json.has_value()); !status.ok()) return done(status);
   if (stop_.stop_requested()) return done(ShuttingDown());
   // Read here and now, so that what waits holds no text.
   LoadRequest request;
@@ -189,11 +200,30 @@ void Repository::Load(const std::string& name, std::optional<std::string> config
   config_json.reset();
   request.room = TakeRoom(waiting_config_bytes_, SizeOf(request.config));
   if (request.room == nullptr) return done(TooMany("the configurations of loads that wait take too much memory"));
+  if (!files.empty()) {
+    auto written = options_.client_files->Write(files);
+    if (!written.ok()) return done(written.status());
+    RepositoryLog().info("model {} is to be loaded from files of a client: {}", name, files.size());
+    request.files = *std::move(written);
+  }
 
   const bool announced = models_.BeginLoad(name);
   if (MayWait() && loader_->TryPost(name, LoadJob(name, std::move(request), announced, done))) return;
   if (announced) EndLoad(name);
   done(TooMany("too many loads wait"));
+}
+
+absl::Status Repository::CheckFiles(const FileContents& files, bool has_config) const {
+  if (files.empty()) return absl::OkStatus();
+  if (options_.client_files == nullptr) {
+    return absl::FailedPreconditionError(
+        "loads with files of clients are not allowed here (the setting client_files_bytes)");
+  }
+  if (!has_config) {
+    return absl::InvalidArgumentError(
+        "a load with files should have the parameter 'config', with the model's configuration; it has none");
+  }
+  return CheckClientFiles(files);
 }
 
 void Repository::Refresh(const std::string& name, Done done) {
@@ -244,6 +274,9 @@ std::function<void()> Repository::LoadJob(const std::string& name, LoadRequest r
     } else {
       status = folder.status();
     }
+    // The files of a load that failed are gone when that is known.
+    const bool of_client = std::exchange(request.files, nullptr) != nullptr;
+    if (of_client && !status.ok()) NoteGone(name);
     changed_();
     ModelChanged(name);
     done(std::move(status));
@@ -254,7 +287,9 @@ std::function<void()> Repository::UnloadJob(const std::string& name, Done done, 
   return [this, name, done = std::move(done), dependents] {
     if (WaitBehind(name, [&] { return UnloadJob(name, done, dependents); })) return;
     const std::set<std::string> steps = dependents == Dependents::kToo ? StepsOf(name) : std::set<std::string>();
+    const bool of_client = models_.IsOfClient(name);
     absl::Status status = models_.Unload(name);
+    if (of_client) NoteGone(name);
     if (status.ok()) RepositoryLog().info("model {} is unloaded", name);
     ForgetFailed(name);
     changed_();
@@ -282,7 +317,32 @@ absl::StatusOr<fs::path> Repository::FindFolder(const std::string& name) const {
       "': ", absl::StrJoin(found, ", ", [](std::string* out, const fs::path& path) { *out += path.string(); })));
 }
 
+absl::StatusOr<fs::path> Repository::FolderOf(const std::string& name, const ServedSet::Version& version) const {
+  if (!version.of_client) return FindFolder(name);
+  if (const ClientFilesPtr files = version.files.lock()) return files->folder();
+  return absl::FailedPreconditionError("it was loaded from files that came with a load, which are gone");
+}
+
+void Repository::NoteGone(const std::string& name) {
+  std::vector<std::string> oldest;
+  {
+    std::lock_guard lock(mutex_);
+    std::erase(gone_, name);
+    gone_.push_back(name);
+    while (gone_.size() > kMostGoneOfClients) {
+      oldest.push_back(std::move(gone_.front()));
+      gone_.pop_front();
+    }
+  }
+  for (const std::string& each : oldest) {
+    if (!absl::IsNotFound(FindFolder(each).status())) continue;
+    ForgetFailed(each);
+    models_.Forget(each);
+  }
+}
+
 absl::StatusOr<fs::path> Repository::FetchFolder(const std::string& name, LoadRequest& request) const {
+  if (request.files != nullptr) return request.files->folder();
   const Fetch fetch = std::exchange(request.fetch, Fetch::kNo);
   if (options_.fetch == nullptr || fetch == Fetch::kNo || stop_.stop_requested()) return FindFolder(name);
   const absl::Status fetched = options_.fetch(name, stop_.get_token());
@@ -297,7 +357,7 @@ absl::StatusOr<fs::path> Repository::FetchFolder(const std::string& name, LoadRe
 
 absl::StatusOr<fs::path> Repository::Resolve(const fs::path& path) const {
   if (options_.links_may_lead_out) return path;
-  return ResolveWithin(options_.roots, path);
+  return ResolveWithin(resolved_within_, path);
 }
 
 absl::StatusOr<CheckedConfig> Repository::ReadConfig(const fs::path& folder) const {
@@ -343,7 +403,8 @@ absl::Status Repository::LoadFrom(const absl::StatusOr<fs::path>& folder, const 
       continue;
     }
     auto servable =
-        Compared(LoadVersion(*folder, version, checked->config, models_.StatisticsOf(name, version)), request.shadow);
+        Compared(LoadVersion(*folder, request.files, version, checked->config, models_.StatisticsOf(name, version)),
+                 request.shadow);
     if (!servable.ok() && status.ok()) {
       status = absl::Status(servable.status().code(),
                             absl::StrCat("version ", version, " of '", name, "': ", servable.status().message()));
@@ -382,8 +443,8 @@ absl::StatusOr<ServablePtr> Repository::Compared(absl::StatusOr<std::shared_ptr<
   return *std::move(loaded);
 }
 
-absl::StatusOr<std::shared_ptr<Servable>> Repository::LoadVersion(const fs::path& folder, int64_t version,
-                                                                  const inference::ModelConfig& config,
+absl::StatusOr<std::shared_ptr<Servable>> Repository::LoadVersion(const fs::path& folder, const ClientFilesPtr& files,
+                                                                  int64_t version, const inference::ModelConfig& config,
                                                                   std::shared_ptr<ModelStatistics> statistics) {
   const auto start = std::chrono::steady_clock::now();
   const fs::path named_archive = ArchivePath(folder, version, config.default_model_filename());
@@ -405,7 +466,9 @@ absl::StatusOr<std::shared_ptr<Servable>> Repository::LoadVersion(const fs::path
   if (stop_.stop_requested()) return fail(ShuttingDown());
   if (IsEnsemble(config)) {
     auto ensemble = LoadEnsemble(folder, version, config, std::move(stamp), std::move(statistics));
-    return ensemble.ok() ? std::move(ensemble) : fail(ensemble.status());
+    if (!ensemble.ok()) return fail(ensemble.status());
+    (*ensemble)->files = files;
+    return ensemble;
   }
   std::error_code error;
   if (!fs::is_regular_file(named_archive, error)) {
@@ -440,6 +503,11 @@ absl::StatusOr<std::shared_ptr<Servable>> Repository::LoadVersion(const fs::path
                            what, library);
       continue;
     }
+    if (files != nullptr) {
+      return fail(absl::InvalidArgumentError(
+          absl::StrCat("its configuration names the operator library '", library,
+                       "'; libraries are loaded from the repository alone, and its files came with the load")));
+    }
     const auto file = Resolve(folder / library);
     if (!file.ok()) return fail(file.status());
     load_options.operator_libraries.push_back(fs::absolute(*file).string());
@@ -460,6 +528,7 @@ absl::StatusOr<std::shared_ptr<Servable>> Repository::LoadVersion(const fs::path
 
   auto servable = NewServable(version, config, *settings, runtime_.gpus().size());
   servable->archive_stamp = std::move(stamp);
+  servable->files = files;
   servable->memory = *memory;
   servable->model = *std::move(model);
   servable->call_interface = *std::move(call_interface);
@@ -477,7 +546,12 @@ absl::StatusOr<std::shared_ptr<Servable>> Repository::LoadVersion(const fs::path
   servable->statistics = std::move(statistics);
   servable->observed = servable->call_interface->ObservedAfter(models_.ObservedBefore(config.name(), version));
   servable->weight_bytes = servable->model->weight_bytes();
-  if (predecessor != nullptr) servable->note = NoteDifferences(*predecessor, *servable);
+  if (files != nullptr) servable->note = kOfClientNote;
+  if (predecessor != nullptr) {
+    const std::string differences = NoteDifferences(*predecessor, *servable);
+    if (!servable->note.empty() && !differences.empty()) servable->note += "; ";
+    servable->note += differences;
+  }
   std::vector<FrequentCall> frequent;
   if (predecessor != nullptr && options_.warm_live_shapes) {
     frequent = predecessor->model->frequent_calls(kMostFrequentCalls);

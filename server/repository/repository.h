@@ -20,6 +20,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -35,6 +36,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "jit/runtime.h"
+#include "server/repository/client_files.h"
 #include "server/repository/ensemble_model.h"
 #include "server/repository/keyed_executor.h"
 #include "server/repository/memory_budget.h"
@@ -52,6 +54,9 @@ inline constexpr size_t kMostWaitingOfModel = 16;
 inline constexpr size_t kMostWaiting = 256;
 // Memory of the configurations that came with loads which wait or are under way.
 inline constexpr int64_t kMostWaitingConfigBytes = int64_t{64} << 20;
+
+// Models that only clients had files of, and that do not serve any more or never did, of which the index still tells.
+inline constexpr size_t kMostGoneOfClients = 256;
 
 // Requests that wait for one model to be loaded again.
 inline constexpr size_t kMostWaitingForLoad = 1024;
@@ -73,6 +78,8 @@ class Repository {
     std::vector<std::filesystem::path> roots;
     // Brings the files of a model into its root, where they lie elsewhere (storage/mirror.h); null where they do not.
     std::function<absl::Status(const std::string& model, const std::stop_token& stop)> fetch = nullptr;
+    // Where files are that come with loads; null: such loads are refused.
+    std::shared_ptr<ClientFilesStore> client_files = nullptr;
     int load_threads = 2;
     // Whether libraries that a model's configuration names (model_operations) are loaded from its folder.
     bool model_operator_libraries = false;
@@ -116,7 +123,13 @@ class Repository {
   // version serves; or before Load returns, with kResourceExhausted if too many loads wait, kInvalidArgument for a name
   // that no model can have, kUnavailable if clients may not load (ModelControl). `shadow`, for this load: what is no
   // such parameter is kInvalidArgument.
-  void Load(const std::string& name, std::optional<std::string> config_json, Done done, ShadowOverrides shadow = {});
+  // With `files`, the model is loaded from these alone, with that configuration, which must be given; whether a root
+  // has such a model does not matter. They stay for as long as what was loaded from them serves, is idle or is kept for
+  // a rollback. kFailedPrecondition if this server takes none, kInvalidArgument and kResourceExhausted as
+  // client_files.h has them.
+  void Load(const std::string& name, std::optional<std::string> config_json, Done done, ShadowOverrides shadow = {},
+            const FileContents& files = {});
+  bool takes_client_files() const { return options_.client_files != nullptr; }
   // Ends the loads that are under way and those that wait, as kUnavailable, and refuses others: for a server that ends.
   // Does not wait for them; but who waits for an idle model (LoadIdle) has been answered when this returns.
   void StopLoading();
@@ -187,6 +200,7 @@ class Repository {
     std::shared_ptr<const void> room = nullptr;           // of kMostWaitingConfigBytes, for the configuration
     ShadowOverrides shadow = {};
     Fetch fetch = Fetch::kTry;
+    ClientFilesPtr files = nullptr;  // in place of the model's folder; null: that
   };
   // A load or unload of an ensemble, or one that came after it, that waits for the loads of its steps' models.
   struct WaitingJob {
@@ -220,6 +234,9 @@ class Repository {
   void ForgetFailed(const std::string& name);
   // What a model is now may be what ensembles waited for: after each load that has ended, however it did.
   void ModelChanged(const std::string& model);
+  // Of a model that a client brought, and that does not serve: clients may bring any number of names, so the oldest are
+  // forgotten unless a root has them.
+  void NoteGone(const std::string& name);
   // ModelTable's, of a load that changes nothing.
   void EndLoad(const std::string& name);
   // The models of the steps of what serves.
@@ -230,6 +247,8 @@ class Repository {
   absl::StatusOr<std::shared_ptr<Servable>> LoadEnsemble(const std::filesystem::path& folder, int64_t version,
                                                          const inference::ModelConfig& config, std::string stamp,
                                                          std::shared_ptr<ModelStatistics> statistics);
+  // OK if there are none, or if this server takes them.
+  absl::Status CheckFiles(const FileContents& files, bool has_config) const;
   // OK if clients may load and unload.
   absl::Status CheckControl() const;
   // The names of the start.
@@ -245,12 +264,17 @@ class Repository {
   absl::Status RollBackNow(const std::string& name, int64_t version);
   absl::StatusOr<ServablePtr> Restore(const std::string& name, int64_t version, const ServedSet::Version& wanted);
   absl::StatusOr<std::filesystem::path> FindFolder(const std::string& name) const;
-  // FindFolder, once its files are what they are elsewhere. Asked for the second time, the request has been served.
+  // Where the version's files are.
+  absl::StatusOr<std::filesystem::path> FolderOf(const std::string& name, const ServedSet::Version& version) const;
+  // The folder of the request's files; else FindFolder, once its files are what they are elsewhere. Asked for the
+  // second time, the request has been served.
   absl::StatusOr<std::filesystem::path> FetchFolder(const std::string& name, LoadRequest& request) const;
   // Where a file of a model really lies. kFailedPrecondition if that is not in a root and has to be.
   absl::StatusOr<std::filesystem::path> Resolve(const std::filesystem::path& path) const;
   absl::StatusOr<CheckedConfig> ReadConfig(const std::filesystem::path& folder) const;
-  absl::StatusOr<std::shared_ptr<Servable>> LoadVersion(const std::filesystem::path& folder, int64_t version,
+  // `files` if the folder is theirs.
+  absl::StatusOr<std::shared_ptr<Servable>> LoadVersion(const std::filesystem::path& folder,
+                                                        const ClientFilesPtr& files, int64_t version,
                                                         const inference::ModelConfig& config,
                                                         std::shared_ptr<ModelStatistics> statistics);
   // What was loaded has shadow traffic, if its configuration asks for it and another version serves: as it was
@@ -270,6 +294,7 @@ class Repository {
   void FailModel(const std::string& name, const absl::Status& status);
 
   const Options options_;
+  const std::vector<std::filesystem::path> resolved_within_;  // the roots, and where files of clients are
   Runtime& runtime_;
   const CallInterfaceFactory factory_;
   const std::function<void()> changed_;
@@ -285,6 +310,7 @@ class Repository {
   std::map<std::string, Done> later_;  // models of the start that wait for Refresh, which count as loading
   std::vector<WaitingJob> waiting_jobs_;
   std::map<std::string, FailedEnsemble> failed_ensembles_;
+  std::deque<std::string> gone_;  // see NoteGone
 
   std::stop_source stop_;  // of all loads
 

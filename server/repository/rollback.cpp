@@ -66,7 +66,8 @@ absl::Status Repository::RollBackNow(const std::string& name, int64_t version) {
 absl::StatusOr<ServablePtr> Repository::Restore(const std::string& name, int64_t version,
                                                 const ServedSet::Version& wanted) {
   if (const ServablePtr warm = wanted.servable.lock()) return WithConfig(*warm, wanted.config);
-  const auto folder = FindFolder(name);
+  const ClientFilesPtr files = wanted.files.lock();
+  const auto folder = FolderOf(name, wanted);
   if (!folder.ok()) return folder.status();
   std::error_code error;
   // An ensemble has no archive, and needs no folder for its version.
@@ -77,7 +78,7 @@ absl::StatusOr<ServablePtr> Repository::Restore(const std::string& name, int64_t
   if (!wanted.archive_stamp.empty() && FileStamp(archive) != wanted.archive_stamp) {
     return absl::FailedPreconditionError("its archive was replaced since it served");
   }
-  return LoadVersion(*folder, version, wanted.config, models_.StatisticsOf(name, version));
+  return LoadVersion(*folder, files, version, wanted.config, models_.StatisticsOf(name, version));
 }
 
 }  // namespace hearth::server

@@ -24,6 +24,7 @@ ServablePtr WithConfig(const Servable& servable, inference::ModelConfig config) 
   copy->version = servable.version;
   copy->config = std::move(config);
   copy->archive_stamp = servable.archive_stamp;
+  copy->files = servable.files;
   copy->memory = servable.memory;
   copy->model = servable.model;
   copy->ensemble = servable.ensemble;

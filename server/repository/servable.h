@@ -13,6 +13,7 @@
 #include "jit/runtime.h"
 #include "proto/inference/model_config.pb.h"
 #include "server/repository/call_profiler.h"
+#include "server/repository/client_files.h"
 #include "server/repository/ensemble_model.h"
 #include "server/repository/labels.h"
 #include "server/repository/live_calls.h"
@@ -57,6 +58,7 @@ struct Servable {
   int64_t version = 0;
   inference::ModelConfig config;
   std::string archive_stamp;                          // FileStamp of what it was loaded from
+  ClientFilesPtr files;                               // the same where that came with a load; null: a repository's
   std::shared_ptr<const MemoryBudget::Share> memory;  // that it holds; null: nobody counts it
   std::shared_ptr<Model> model;
   std::shared_ptr<EnsembleModel> ensemble;  // the same where it is made of other models; null where it is an archive's

@@ -33,7 +33,12 @@ bool ServeAlike(const inference::ModelConfig& one, const inference::ModelConfig&
 }
 
 void ServedSet::Add(const ServablePtr& servable) {
-  versions_[servable->version] = {servable->config, servable->archive_stamp, servable, nullptr};
+  versions_[servable->version] = {.config = servable->config,
+                                  .archive_stamp = servable->archive_stamp,
+                                  .servable = servable,
+                                  .kept = nullptr,
+                                  .of_client = servable->files != nullptr,
+                                  .files = servable->files};
 }
 
 void ServedSet::Keep(const ServedSet& now) {
@@ -68,7 +73,12 @@ ServedSet ServedSet::Only(int64_t version) const {
   const auto found = versions_.find(version);
   Version& alone = only.versions_[version];
   if (found != versions_.end()) alone = found->second;
-  if (found == versions_.end()) alone.config = versions_.rbegin()->second.config;
+  if (found == versions_.end()) {
+    const Version& highest = versions_.rbegin()->second;
+    alone.config = highest.config;
+    alone.of_client = highest.of_client;
+    alone.files = highest.files;
+  }
   // Whatever archive lies there now is meant.
   alone.archive_stamp.clear();
   auto& policy = *alone.config.mutable_version_policy()->mutable_specific();

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "proto/inference/model_config.pb.h"
+#include "server/repository/client_files.h"
 #include "server/repository/servable.h"
 #include "server/repository/version_routing.h"
 
@@ -30,7 +31,9 @@ class ServedSet {
     inference::ModelConfig config;
     std::string archive_stamp;
     std::weak_ptr<const Servable> servable;
-    ServablePtr kept;  // the same, where it stays in memory; may be null
+    ServablePtr kept;        // the same, where it stays in memory; may be null
+    bool of_client = false;  // loaded from files that came with a load:
+    std::weak_ptr<const ClientFiles> files;
   };
 
   ServedSet() = default;

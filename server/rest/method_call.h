@@ -22,8 +22,8 @@ namespace hearth::server {
 template <typename Request, typename Response>
 struct Method {
   // Fills the message from the request's body, which is empty for GET.
-  std::function<absl::Status(const JsonValue& body, Request& request)> read;  // may be empty
-  std::function<void(const Request& request, Response& response, InferenceMethods::Done done)> call;
+  std::function<absl::Status(const JsonValue& body, Request& request)> read;                    // may be empty
+  std::function<void(Request& request, Response& response, InferenceMethods::Done done)> call;  // may take the request
   // The answer's JSON; may be empty, for an answer without.
   std::function<std::string(const Response& response)> write;
 };
@@ -65,6 +65,8 @@ class MethodCall : public std::enable_shared_from_this<MethodCall<Request, Respo
     const auto body = ParseJsonValue(http_.body.view());
     if (!body.ok()) return body.status();
     if (body->kind != JsonValue::Kind::kObject) return absl::InvalidArgumentError("the request's body is no object");
+    // A model's files are not kept a second time while the model is loaded.
+    http_.body = HttpBody();
     return method_.read ? method_.read(*body, request_) : absl::OkStatus();
   }
 
@@ -80,7 +82,7 @@ class MethodCall : public std::enable_shared_from_this<MethodCall<Request, Respo
   }
 
   const RequestEnvironment& environment_;
-  const HttpRequest http_;
+  HttpRequest http_;  // whose body goes when it has been read
   const HttpResponder responder_;
   const Method<Request, Response> method_;
   std::optional<MemoryAccount> memory_;  // of the body and what is made of it

@@ -83,7 +83,7 @@ absl::Status ReadParameters(const JsonValue& body, Parameters& parameters) {
     } else if (!absl::StartsWith(name, "file:")) {
       parameter.set_string_param(value.text);
     } else if (!absl::Base64Unescape(value.text, parameter.mutable_bytes_param())) {
-      return WrongField(name, "base64");
+      return WrongField(name, "text in base64");
     }
   }
   return absl::OkStatus();
@@ -223,7 +223,9 @@ void RestHandler::CallMethod(HttpRequest request, const RestPath& path, HttpResp
           ReadIndexRequest, later(&InferenceMethods::RepositoryIndex), IndexJson});
     case Resource::kRepositoryLoad:
       return call(Method<pb::RepositoryModelLoadRequest, pb::RepositoryModelLoadResponse>{
-          set_parameters, later(&InferenceMethods::RepositoryModelLoad), {}});
+          set_parameters,
+          [this](auto& in, auto& out, Done done) { methods_.RepositoryModelLoad(std::move(in), out, std::move(done)); },
+          {}});
     case Resource::kRepositoryUnload:
       return call(Method<pb::RepositoryModelUnloadRequest, pb::RepositoryModelUnloadResponse>{
           set_parameters, later(&InferenceMethods::RepositoryModelUnload), {}});

@@ -1,8 +1,5 @@
 #include "server/storage/mirror.h"
 
-#include <stdlib.h>
-
-#include <cerrno>
 #include <cstdlib>
 #include <exception>
 #include <fstream>
@@ -30,6 +27,8 @@ constexpr size_t kMostListing = 64 << 20;
 constexpr size_t kMostDownloadOutput = 1 << 20;
 // Files on their way in; hidden, so that no model is called so.
 constexpr const char* kArrivingFolders = ".arriving.";
+// In the folder for temporary files.
+constexpr const char* kTemporaryFolders = "hearth_models.";
 // One that a process left behind which was killed is removed when it is as old as that: others may share the folder.
 constexpr std::chrono::hours kLongestArrival{24};
 // rclone's, where there is no such bucket.
@@ -39,27 +38,6 @@ spdlog::logger& MirrorLog() {
   static spdlog::logger& log = LoggerOf("repository/mirror");
   return log;
 }
-
-// A new folder, which goes with everything in it at the end.
-class ArrivingFolder {
- public:
-  explicit ArrivingFolder(const fs::path& within) : path_((within / kArrivingFolders).string() + "XXXXXX") {
-    if (mkdtemp(path_.data()) == nullptr) {
-      throw std::system_error(errno, std::generic_category(), "no folder can be made in " + within.string());
-    }
-  }
-  ~ArrivingFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  ArrivingFolder(const ArrivingFolder&) = delete;
-  ArrivingFolder& operator=(const ArrivingFolder&) = delete;
-
-  fs::path path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 // Since 1970, as this machine's files have it.
 std::chrono::sys_time<std::chrono::nanoseconds> TimeOf(const fs::path& file, std::error_code& error) {
@@ -249,8 +227,9 @@ absl::Status Mirror::Update(const std::string& model, const Listing& wanted, con
 }
 
 absl::Status Mirror::Download(const std::string& model, const Listing& lacking, const std::stop_token& stop) {
-  const ArrivingFolder arriving(folder_);
-  const fs::path names = arriving.path() / "names", files = arriving.path() / "files";
+  const auto arriving = TemporaryFolder::Make(folder_, kArrivingFolders);
+  if (!arriving.ok()) return arriving.status();
+  const fs::path names = (*arriving)->path() / "names", files = (*arriving)->path() / "files";
   {
     std::ofstream out(names);
     out.exceptions(std::ios::failbit | std::ios::badbit);
@@ -318,26 +297,19 @@ absl::StatusOr<std::unique_ptr<Mirrors>> Mirrors::Open(const std::vector<std::st
       mirrors->roots_.emplace_back(repository);
       continue;
     }
-    if (folder.empty() && mirrors->temporary_.empty()) {
-      std::string made = (fs::temp_directory_path() / "hearth_models.XXXXXX").string();
-      if (mkdtemp(made.data()) == nullptr) {
-        return absl::FailedPreconditionError(
-            absl::StrCat("no folder ", made, " can be made for models: ", std::generic_category().message(errno)));
-      }
-      mirrors->temporary_ = made;
+    if (folder.empty() && mirrors->temporary_ == nullptr) {
+      RemoveAbandonedFolders(fs::temp_directory_path(), kTemporaryFolders);
+      auto made = TemporaryFolder::Make(fs::temp_directory_path(), kTemporaryFolders);
+      if (!made.ok()) return made.status();
+      mirrors->temporary_ = *std::move(made);
     }
-    const fs::path& within = folder.empty() ? mirrors->temporary_ : folder;
+    const fs::path& within = folder.empty() ? mirrors->temporary_->path() : folder;
     auto mirror = Mirror::Open(repository, within / FolderNameOf(repository), mirrors->counts_);
     if (!mirror.ok()) return mirror.status();
     mirrors->roots_.push_back((*mirror)->folder());
     mirrors->mirrors_.push_back(*std::move(mirror));
   }
   return mirrors;
-}
-
-Mirrors::~Mirrors() {
-  std::error_code ignored;
-  if (!temporary_.empty()) fs::remove_all(temporary_, ignored);
 }
 
 absl::Status Mirrors::FindModels(const std::stop_token& stop) {

@@ -23,6 +23,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "server/repository/temporary_folder.h"
 #include "server/storage/listing.h"
 
 namespace hearth::server {
@@ -81,7 +82,6 @@ class Mirrors {
   // URL; or, if that is empty, in a new folder for temporary files, which goes with this.
   static absl::StatusOr<std::unique_ptr<Mirrors>> Open(const std::vector<std::string>& repositories,
                                                        const std::filesystem::path& folder);
-  ~Mirrors();
   Mirrors(const Mirrors&) = delete;
   Mirrors& operator=(const Mirrors&) = delete;
 
@@ -100,7 +100,7 @@ class Mirrors {
 
   MirrorCounts counts_;
   std::vector<std::filesystem::path> roots_;
-  std::filesystem::path temporary_;  // empty unless there is one
+  std::unique_ptr<TemporaryFolder> temporary_;  // null unless there is one
   std::vector<std::unique_ptr<Mirror>> mirrors_;
 };
 
