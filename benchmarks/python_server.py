@@ -96,16 +96,20 @@ async def serve(models):
     await asyncio.Event().wait()
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def started_models(description):
+    """What a server's command line names, warm."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("engine", choices=THREADS)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("models", nargs="+")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--dtype", choices=DTYPES, default="float16")
-    options = parser.parse_args()
     warnings.filterwarnings("ignore", message="The given buffer is not writable")
-    asyncio.run(serve(Models(options)))
+    return Models(parser.parse_args())
+
+
+def main():
+    asyncio.run(serve(started_models(__doc__)))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,10 @@ import threading
 import time
 from typing import NamedTuple
 
+import numpy as np
+
 DATATYPES = {"float16": "FP16", "float32": "FP32", "int64": "INT64"}
+NUMPY_DTYPES = {wire: np.dtype(name) for name, wire in DATATYPES.items()}
 MOST_PROCESSES = 8
 
 
@@ -40,6 +43,16 @@ def request(model, arrays):
     body = b"".join([header, *contents])
     return (f"POST /v2/models/{model}/infer HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/octet-stream\r\n"
             f"Inference-Header-Content-Length: {len(header)}\r\nContent-Length: {len(body)}\r\n\r\n").encode() + body
+
+
+def outputs(headers, body):
+    """The arrays of an answer, each flat."""
+    at, arrays = int(headers["inference-header-content-length"]), []
+    for output in json.loads(body[:at])["outputs"]:
+        size = output["parameters"]["binary_data_size"]
+        arrays.append(np.frombuffer(body[at : at + size], NUMPY_DTYPES[output["datatype"]]))
+        at += size
+    return arrays
 
 
 class Connection:
@@ -74,14 +87,15 @@ class Connection:
         self._socket.close()
 
 
-def load(port, message, clients, seconds=None, requests=None):
-    """What so many clients at once measure in that time, or of that many requests together."""
+def load(port, message, clients, seconds=None, requests=None, connect=Connection):
+    """What so many clients at once measure in that time, or of that many requests together. `connect` makes a connection of a
+    port."""
     context = multiprocessing.get_context("fork")
     processes = min(clients, MOST_PROCESSES)
     shares = [clients // processes + (index < clients % processes) for index in range(processes)]
     start, answers = context.Barrier(processes), context.SimpleQueue()
     left = context.Value("q", requests if requests is not None else 1 << 62)
-    arguments = (port, message, seconds, left, start, answers)
+    arguments = (connect, port, message, seconds, left, start, answers)
     started = [context.Process(target=_process, args=(share, *arguments), daemon=True) for share in shares]
     for process in started:
         process.start()
@@ -95,9 +109,23 @@ def load(port, message, clients, seconds=None, requests=None):
     return Load([latency for _, latency in calls], calls[-1][0] - first, sum(failed for _, failed in parts))
 
 
-def _process(clients, port, message, seconds, left, start, answers):
+def ask_once(port, message, connect=Connection):
+    """(status, headers, body), asked by a process of its own as `load` does it."""
+    with multiprocessing.get_context("fork").Pool(1) as processes:
+        return processes.apply(_ask_once, (connect, port, message))
+
+
+def _ask_once(connect, port, message):
+    connection = connect(port)
+    try:
+        return connection.ask(message)
+    finally:
+        connection.close()
+
+
+def _process(clients, connect, port, message, seconds, left, start, answers):
     calls, failed = [], []
-    connections = [Connection(port) for _ in range(clients)]
+    connections = [connect(port) for _ in range(clients)]
     start.wait()
     until = time.perf_counter() + seconds if seconds is not None else float("inf")
 

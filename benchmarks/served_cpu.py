@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
-"""Answers a second and latencies of models that are served on this machine's processors, beside TorchServe and a server
+"""Answers a second and latencies of models that are served on this machine's processors, beside TorchServe and servers
 written in Python:
 
     python3 -m benchmarks.served_cpu --torchserve FOLDER [--hearth dist] [--models resnet18 bert_small]
-              [--clients 1 4 16 64] [--engines hearthd "hearthd, batches" ...] [--seconds S] [--output FILE.md]
+              [--clients 1 4 16 64] [--engines hearthd "hearthd, batches" ...] [--seconds S] [--rounds N] [--output FILE.md]
 
 FOLDER is where `pip install --target FOLDER --no-deps --requirement benchmarks/requirements-torchserve.txt` has put
-TorchServe, which also needs Java. hearthd, TorchServe and python_server.py around a frozen torch.jit are as they are with
-no flags: TorchServe has a worker a processor, each with as many threads as there are processors, or with one thread if
-that is asked for. With batches, both are told to run up to 8 requests together; TorchServe waits 5 ms for them. All are
-asked over HTTP/1.1 with binary tensors, batch 1, by the same clients (rest_clients.py), each with a connection of its own;
-TorchServe's handler reads and writes them with python_server.py's functions. Servers are measured one after the other; a
-first answer of each is compared with eager torch's. Random weights.
+TorchServe, which also needs Java. hearthd, TorchServe, and python_server.py and python_grpc_server.py around a frozen
+torch.jit are as they are with no flags: TorchServe has a worker a processor, each with as many threads as there are
+processors; with one thread if that is asked for, as the Python server of gRPC is too. With batches, hearthd and TorchServe
+are told to run up to 8 requests together; TorchServe waits 5 ms for them. They are asked over HTTP/1.1 with binary tensors
+(rest_clients.py), or over gRPC with raw contents (grpc_clients.py) where the name says so; batch 1, each client with a
+connection of its own. TorchServe's handler reads and writes messages with python_server.py's functions. Servers take
+turns with each number of clients; a first answer of each is compared with eager torch's. Random weights.
 """
 
 import contextlib
@@ -24,12 +25,13 @@ import sys
 import tempfile
 import time
 
-from benchmarks import ROOT
+from benchmarks import ROOT, grpc_clients, rest_clients
 from benchmarks.rest_clients import Connection
 from benchmarks.served_gpu import Benchmark, Server, hearthd, make_archives, message_for, parser, run
 from integration_tests.daemon import free_port
 
-ENGINES = ("hearthd", "hearthd, batches", "TorchServe", "TorchServe, one thread", "TorchServe, batches", "torch.jit")
+ENGINES = ("hearthd", "hearthd, batches", "TorchServe", "TorchServe, one thread", "TorchServe, batches", "torch.jit",
+           "hearthd, gRPC", "torch.jit, gRPC", "torch.jit, gRPC, one thread")
 DTYPE = "float32"
 LARGEST_BATCH = 8
 DELAY = 5  # milliseconds
@@ -108,11 +110,14 @@ class CpuBenchmark(Benchmark):
         options = self.options
         if engine.startswith("TorchServe"):
             return TorchServe(options, batches="batches" in engine, one_thread="one thread" in engine)
-        if engine == "torch.jit":
-            return Server([sys.executable, "-m", "benchmarks.python_server", engine, options.work, *options.models,
-                           "--device", "cpu", "--dtype", DTYPE])
-        if engine == "hearthd":
-            return hearthd(options, options.work)
+        port = "grpc_port" if "gRPC" in engine else "http_port"
+        if engine.startswith("torch.jit"):
+            program = "python_grpc_server" if "gRPC" in engine else "python_server"
+            threads = {"OMP_NUM_THREADS": "1"} if "one thread" in engine else {}
+            return Server([sys.executable, "-m", f"benchmarks.{program}", "torch.jit", options.work, *options.models,
+                           "--device", "cpu", "--dtype", DTYPE], port, **threads)
+        if "batches" not in engine:
+            return hearthd(options, options.work, port=port)
         batching = options.work.parent / f"{options.work.name}.batches"
         for name in options.models:
             (batching / name).mkdir(parents=True, exist_ok=True)
@@ -120,8 +125,11 @@ class CpuBenchmark(Benchmark):
             (batching / name / "config.pbtxt").write_text(BATCHES)
         return hearthd(options, batching, "--links-lead-out")
 
+    def clients(self, engine):
+        return grpc_clients if "gRPC" in engine else rest_clients
+
     def message(self, engine, folder):
-        return torchserve_message(folder) if engine.startswith("TorchServe") else message_for(folder)
+        return torchserve_message(folder) if engine.startswith("TorchServe") else super().message(engine, folder)
 
 
 def main():
@@ -131,6 +139,7 @@ def main():
     options_of.add_argument("--clients", nargs="+", type=int, default=[1, 4, 16, 64])
     options_of.add_argument("--engines", nargs="+", choices=ENGINES, default=ENGINES)
     options_of.add_argument("--seconds", type=float, default=5)
+    options_of.add_argument("--rounds", type=int, default=1)
     options_of.add_argument("--warm-up", type=float, default=8)
     benchmark = CpuBenchmark(options_of.parse_args())
     options = benchmark.options

@@ -176,19 +176,20 @@ def test_prometheus_loads_every_rule_and_evaluates_it_without_an_error(prometheu
     assert {rule["name"]: rule.get("lastError") for rule in prometheus.rules() if rule["health"] != "ok"} == {}
 
 
-def test_an_unloaded_model_raises_its_alert_and_a_server_that_stops_is_down(prometheus, servers):
+def test_an_unloaded_model_and_a_server_that_stops_raise_their_alerts(prometheus, servers):
     server = servers[1]
     up = f'up{{instance="{instance_of(server)}"}}'
     prometheus.wait_for(up, 1)
-    assert prometheus.states("HearthModelNotReady", server) == []
+    assert prometheus.states("HearthModelNotReady", server) == prometheus.states("HearthDown", server) == []
     with server.client() as client:
         client.unload_model("identity")
-    # It fires only once that has lasted.
+    # They fire only once that has lasted.
     eventually(lambda: prometheus.states("HearthModelNotReady", server) == ["pending"], SECONDS)
     assert server.stop() == 0
     prometheus.wait_for(up, 0)
     eventually(lambda: "connection refused" in prometheus.target(server)["lastError"], SECONDS)
-    assert prometheus.states("HearthModelNotReady", servers[0]) == []
+    eventually(lambda: prometheus.states("HearthDown", server) == ["pending"], SECONDS)
+    assert prometheus.states("HearthModelNotReady", servers[0]) == prometheus.states("HearthDown", servers[0]) == []
 
 
 def test_promtool_has_nothing_against_the_page_but_names_that_are_tritons(server):
