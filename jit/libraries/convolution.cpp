@@ -86,7 +86,7 @@ bool IsDepthwise(const Convolution& convolution) {
 class ImagesOfPixels {
  public:
   explicit ImagesOfPixels(const at::Tensor& images) : images_(images), stride_(images.stride(3)) {
-    if (AreOfPixels(images)) return;
+    if (Convolution::TakesAsTheyLie(images)) return;
     images_ = images.contiguous(at::MemoryFormat::ChannelsLast);
     stride_ = images.size(1);
   }
@@ -96,12 +96,6 @@ class ImagesOfPixels {
   int64_t stride() const { return stride_; }
 
  private:
-  static bool AreOfPixels(const at::Tensor& images) {
-    const int64_t pixel = images.stride(3), width = images.size(3), height = images.size(2);
-    return images.stride(1) == 1 && pixel >= images.size(1) && images.stride(2) == width * pixel &&
-           images.stride(0) == height * width * pixel;
-  }
-
   at::Tensor images_;
   int64_t stride_;
 };
@@ -156,6 +150,12 @@ Convolution::Convolution(at::Tensor weight, ConvolutionSettings settings)
 }
 
 Convolution::~Convolution() = default;
+
+bool Convolution::TakesAsTheyLie(const at::Tensor& images) {
+  const int64_t pixel = images.stride(3), width = images.size(3), height = images.size(2);
+  return images.stride(1) == 1 && pixel >= images.size(1) && images.stride(2) == width * pixel &&
+         (images.size(0) == 1 || images.stride(0) == height * width * pixel);
+}
 
 std::vector<int64_t> Convolution::ResultSizes(at::IntArrayRef input) const {
   std::vector<int64_t> sizes = {input[0], weight_.size(0)};

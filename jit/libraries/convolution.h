@@ -35,6 +35,10 @@ class Convolution : public torch::CustomClassHolder {
   Convolution(at::Tensor weight, ConvolutionSettings settings);
   ~Convolution() override;
 
+  // Whether an input [batch, in, height, width] needs no copy where hearth's own kernels compute: its pixels lie one
+  // after another, each with its channels side by side, perhaps with others between.
+  static bool TakesAsTheyLie(const at::Tensor& images);
+
   const at::Tensor& weight() const { return weight_; }
   const ConvolutionSettings& settings() const { return settings_; }
 

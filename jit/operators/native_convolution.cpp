@@ -7,6 +7,7 @@
 #include "jit/libraries/convolution.h"
 #include "jit/operators/native_support.h"
 #include "jit/operators/native_thunk.h"
+#include "jit/operators/strided_copy.h"
 
 namespace hearth::native {
 namespace {
@@ -17,15 +18,21 @@ const libraries::Convolution& PlannedOf(const IValue& value) {
   return *planned;
 }
 
+// Images as the kernels take them: a copy of those that lie otherwise.
+at::Tensor InPixels(const at::Tensor& images) {
+  if (images.dim() != 4 || !MayCopy(images) || libraries::Convolution::TakesAsTheyLie(images)) return images;
+  return Copied(images, at::MemoryFormat::ChannelsLast);
+}
+
 // convolution(Tensor input, Any planned, Tensor? bias, str epilogue) -> Tensor
 void Convolution(NativeArguments in, IValue* out) {
-  *out = PlannedOf(in[1]).Run(in[0].toTensor(), OptionalTensorOf(in[2]), in[3].toStringRef());
+  *out = PlannedOf(in[1]).Run(InPixels(in[0].toTensor()), OptionalTensorOf(in[2]), in[3].toStringRef());
 }
 
 // add_convolution_(Tensor(a!) self, Tensor input, Any planned, Tensor? bias, str epilogue) -> Tensor(a!)
 void AddConvolutionInPlace(NativeArguments in, IValue* out) {
   at::Tensor onto = in[0].toTensor();
-  PlannedOf(in[2]).RunOnto(onto, in[1].toTensor(), OptionalTensorOf(in[3]), in[4].toStringRef());
+  PlannedOf(in[2]).RunOnto(onto, InPixels(in[1].toTensor()), OptionalTensorOf(in[3]), in[4].toStringRef());
   *out = std::move(onto);
 }
 
@@ -36,8 +43,12 @@ void AddConvolution(NativeArguments in, IValue* out) {
               "not a tensor that the convolution can be added to");
   at::Tensor onto = at::detail::empty_cpu(self.sizes(), at::kFloat, std::nullopt, std::nullopt, std::nullopt,
                                           at::MemoryFormat::ChannelsLast);
-  onto.copy_(self);
-  PlannedOf(in[2]).RunOnto(onto, in[1].toTensor(), OptionalTensorOf(in[3]), in[4].toStringRef());
+  if (MayCopy(self)) {
+    CopyFloats(self, onto);
+  } else {
+    onto.copy_(self);
+  }
+  PlannedOf(in[2]).RunOnto(onto, InPixels(in[1].toTensor()), OptionalTensorOf(in[3]), in[4].toStringRef());
   *out = std::move(onto);
 }
 

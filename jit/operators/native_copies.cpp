@@ -29,14 +29,6 @@ namespace {
 
 using Sizes = at::DimVector;
 
-bool MayCopy(const at::Tensor& tensor) { return IsPlainFloat(tensor) && tensor.numel() > 0 && KernelsMayStandIn(); }
-
-at::Tensor Copied(const at::Tensor& tensor, at::MemoryFormat format) {
-  at::Tensor copy = NewFloats(tensor.sizes(), format);
-  CopyFloats(tensor, copy);
-  return copy;
-}
-
 Sizes SizesIn(const IValue& list) {
   Sizes sizes;
   for (const IValue& size : Elements(list)) sizes.push_back(Get<int64_t>(size));

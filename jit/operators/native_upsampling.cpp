@@ -18,6 +18,7 @@
 #include "jit/operators/channels_last.h"
 #include "jit/operators/native_support.h"
 #include "jit/operators/native_thunk.h"
+#include "jit/operators/strided_copy.h"
 #include "jit/support/parallel_for.h"
 
 namespace hearth::native {
@@ -107,6 +108,12 @@ std::optional<ImageRows> RowsOf(const at::Tensor& tensor) {
   if (!suits) return {};
   const c10::IntArrayRef sizes = tensor.sizes();
   return ImageRows{tensor.const_data_ptr<float>(), sizes[0] * sizes[1], sizes[2], sizes[3], 1};
+}
+
+// The images, or a copy of those that lie otherwise, as LibTorch would make one.
+at::Tensor InRows(const at::Tensor& images) {
+  if (!MayCopy(images) || images.dim() != 4 || RowsOf(images)) return images;
+  return Copied(images, images.suggest_memory_format());
 }
 
 // How large the result is asked to be: either its sizes or by how much it is larger, of both sides in a list each, or
@@ -199,7 +206,7 @@ void Resample(const ImageRows& images, const Side& height, const Side& width, fl
 
 template <typename Operator>
 void Upsample(Method method, bool align_corners, const AskedSizes& asked, NativeArguments in, IValue* out) {
-  const at::Tensor& input = in[0].toTensor();
+  const at::Tensor input = InRows(in[0].toTensor());
   const auto images = RowsOf(input);
   const auto height = images ? SizesOf(images->height, asked, 0) : std::nullopt;
   const auto width = images ? SizesOf(images->width, asked, 1) : std::nullopt;

@@ -136,6 +136,12 @@ void CopyFloats(const at::Tensor& from, at::Tensor& to) {
   CopyBlocks({&block, 1});
 }
 
+at::Tensor Copied(const at::Tensor& tensor, at::MemoryFormat format) {
+  at::Tensor copy = NewFloats(tensor.sizes(), format);
+  CopyFloats(tensor, copy);
+  return copy;
+}
+
 void FillFloats(at::Tensor& tensor, float number) {
   float* const numbers = tensor.mutable_data_ptr<float>();
   ParallelFor(tensor.numel(), kNanosecondsOfCopiedNumber / 2,

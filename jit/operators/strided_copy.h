@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <span>
 
+#include "jit/operators/plain_tensor.h"
+
 namespace hearth::native {
 
 struct CopiedDimension {
@@ -42,6 +44,13 @@ void CopyBlocks(std::span<const CopiedBlock> blocks);
 
 // All of `from`, to a plain tensor of the same sizes.
 void CopyFloats(const at::Tensor& from, at::Tensor& to);
+
+// Whether CopyFloats does what LibTorch's copy would.
+inline bool MayCopy(const at::Tensor& tensor) {
+  return IsPlainFloat(tensor) && tensor.numel() > 0 && KernelsMayStandIn();
+}
+// Of what MayCopy.
+at::Tensor Copied(const at::Tensor& tensor, at::MemoryFormat format);
 
 // A plain number everywhere.
 void FillFloats(at::Tensor& tensor, float number);
