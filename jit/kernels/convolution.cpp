@@ -1,6 +1,7 @@
 #include "jit/kernels/convolution.h"
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "jit/kernels/panel.h"
@@ -56,10 +57,18 @@ double MeanInside(const ConvolutionSide& side) {
   return static_cast<double>(inside) / static_cast<double>(side.result);
 }
 
-// How far apart rows or columns of the input are that are read at all.
-int64_t StepOf(const ConvolutionSide& side) { return side.kernel == 1 ? side.stride : 1; }
+// How far apart rows or columns of the input are that are read at all, for so many of the result's.
+int64_t StepOf(const ConvolutionSide& side, int64_t results) {
+  if (side.kernel == 1) return side.stride;
+  return results == 1 ? side.dilation : std::gcd(side.stride, side.dilation);
+}
 
 int64_t ReachOf(const ConvolutionSide& side) { return (side.kernel - 1) * side.dilation + 1; }
+
+// Rows of the input that are copied for so many of the result's.
+int64_t CopiedRows(const ConvolutionSide& height, int64_t rows) {
+  return std::min((rows - 1) * height.stride + ReachOf(height), rows * height.kernel);
+}
 
 // Products that each of the result's elements is the sum of.
 int64_t InnerSize(const ImageConvolution& of) { return of.height.kernel * of.width.kernel * (of.channels / of.groups); }
@@ -76,10 +85,10 @@ bool NeedsCopy(const ImageConvolution& of, const ConvolutionSide& width, const R
 
 // Some rows of an image's result read these of its input.
 struct InputRows {
-  int64_t begin, count;  // steps of StepOf
+  int64_t begin, step, count;
 
   InputRows(const ConvolutionSide& side, const Range& rows) {
-    const int64_t step = StepOf(side);
+    step = StepOf(side, rows.size());
     const int64_t above = InputOf(side, rows.begin, 0), below = InputOf(side, rows.end - 1, side.kernel - 1);
     begin = above >= 0 ? above : (step - (-above) % step) % step;
     count = std::max<int64_t>(std::min(below, side.input - 1) - begin + step, 0) / step;
@@ -92,7 +101,7 @@ class Pixels {
  public:
   Pixels(const ImageConvolution& of, const ConvolutionSide& width, int64_t image, int64_t group, const InputRows& rows,
          const Range& of_columns)
-      : begin_(rows.begin), row_step_(StepOf(of.height)) {
+      : begin_(rows.begin), row_step_(rows.step) {
     const int64_t channels = of.channels / of.groups, image_row = of.width.input * of.input_stride;
     const float* const from = of.input + image * of.height.input * image_row + group * channels;
     const int64_t first = InputOf(width, of_columns.begin, 0);
@@ -100,13 +109,12 @@ class Pixels {
       data_ = from + rows.begin * image_row + first * of.input_stride;
       pixel_ = of.input_stride;
       row_ = image_row * row_step_;
-      column_ = width.stride;
       return;
     }
-    const int64_t step = StepOf(width);
-    column_ = width.stride / step;
-    pixel_ = channels * column_ % kConflictingStride == 0 ? channels + kLineFloats : channels;
-    const int64_t columns = (of_columns.size() - 1) * column_ + ReachOf(width);
+    column_step_ = StepOf(width, of_columns.size());
+    const int64_t apart = width.stride / column_step_;
+    pixel_ = channels * apart % kConflictingStride == 0 ? channels + kLineFloats : channels;
+    const int64_t columns = (of_columns.size() - 1) * apart + (width.kernel - 1) * (width.dilation / column_step_) + 1;
     row_ = columns * pixel_;
     thread_local std::vector<float> copies;
     copies.resize(static_cast<size_t>(std::max<int64_t>(rows.count, 1) * row_));
@@ -118,15 +126,22 @@ class Pixels {
 
   // The first number of the pixel that the kernel's first column falls on, for the result's first one.
   const float* Row(int64_t input_row) const { return data_ + (input_row - begin_) / row_step_ * row_; }
-  int64_t row() const { return row_; }        // from one row that is read to the next
-  int64_t pixel() const { return pixel_; }    // from one pixel to the next
-  int64_t column() const { return column_; }  // pixels from one of the result's to the next
+  int64_t pixel() const { return pixel_; }  // from one pixel to the next
+  // From what one row or column of the kernel falls on to what the next one does.
+  int64_t KernelRow(const ConvolutionSide& height) const {
+    return height.kernel == 1 ? 0 : height.dilation / row_step_ * row_;
+  }
+  int64_t KernelColumn(const ConvolutionSide& width) const {
+    return width.kernel == 1 ? 0 : width.dilation / column_step_ * pixel_;
+  }
+  // From what one of the result's columns is computed of to what the next one is.
+  int64_t ResultColumn(const ConvolutionSide& width) const { return width.stride / column_step_ * pixel_; }
 
  private:
   // From column `begin` of the input on, which may be before the first one; with zeros for what the padding stands for.
   void CopyRow(const ConvolutionSide& side, int64_t begin, int64_t channels, int64_t input_stride, const float* from,
                float* to) const {
-    const int64_t step = StepOf(side), columns = row_ / pixel_;
+    const int64_t step = column_step_, columns = row_ / pixel_;
     const int64_t first = std::clamp<int64_t>(DivideUp(-begin, step), 0, columns);
     const int64_t last = std::clamp<int64_t>(DivideUp(side.input - begin, step), first, columns);
     std::fill(to, to + first * pixel_, 0.0f);
@@ -139,8 +154,8 @@ class Pixels {
   }
 
   const float* data_;
-  int64_t begin_, row_step_;
-  int64_t row_, pixel_, column_;
+  int64_t begin_, row_step_, column_step_ = 1;  // of the input's rows and columns that are here
+  int64_t row_, pixel_;                         // from one of them to the next
 };
 
 // Where the runs of numbers begin that a kernel's rows cover, from the pixel at its first row and column on.
@@ -151,12 +166,12 @@ struct Segments {
 
   Segments(const ImageConvolution& of, const ConvolutionSide& width, const Pixels& pixels) {
     const int64_t channels = of.channels / of.groups;
-    const bool is_one_run = pixels.pixel() == channels && width.dilation == 1;
+    const int64_t row = pixels.KernelRow(of.height), column = pixels.KernelColumn(width);
+    const bool is_one_run = column == channels;
     of_row = is_one_run ? 1 : width.kernel;
     size = is_one_run ? width.kernel * channels : channels;
-    const int64_t row = of.height.kernel == 1 ? 0 : of.height.dilation * pixels.row();
     for (int64_t y = 0; y < of.height.kernel; ++y) {
-      for (int64_t x = 0; x < of_row; ++x) begin.push_back(y * row + x * width.dilation * pixels.pixel());
+      for (int64_t x = 0; x < of_row; ++x) begin.push_back(y * row + x * column);
     }
   }
 };
@@ -223,7 +238,7 @@ class Region {
     const int64_t channel = first_channel_ + piece.column;
     const auto of_rows = static_cast<size_t>(used.size() * segments_.of_row);
     MultiplyPanel({.left = used.size() == 0 ? nullptr : pixels_.Row(InputOf(of_.height, y, used.begin)),
-                   .left_stride = pixels_.column() * pixels_.pixel(),
+                   .left_stride = pixels_.ResultColumn(width_),
                    .segments = std::span(segments_.begin).subspan(0, of_rows),
                    .segment = segments_.size,
                    .rows = columns_.size(),
@@ -290,7 +305,7 @@ ImageConvolutionParts::ImageConvolutionParts(const ImageConvolution& convolution
   }
   // Images of few rows are divided into columns, too, of several tiles each, and so are rows of which a few would not
   // stay in the cache; not where columns are divided anyway.
-  const int64_t floats = ReachOf(convolution.height) * RowFloats(convolution);
+  const int64_t floats = convolution.height.kernel * RowFloats(convolution);
   const int64_t tiles = IsFarApart(convolution.width) ? 1 : TilesOfRows(convolution.width.result);
   const int64_t most_pieces = std::max<int64_t>(tiles / 2, 1);
   units_of_row_ = std::min(std::max<int64_t>(DivideUp(most, all_rows_), DivideUp(floats, kMostFloats)), most_pieces);
@@ -314,7 +329,7 @@ double ImageConvolutionParts::NanosecondsOf(int64_t rows, int64_t panels) const 
     return kNanosecondsOfCycle * static_cast<double>(products * inner) * inside;
   }
   const bool copies = NeedsCopy(convolution_, width, {0, width.result});
-  const int64_t copied = copies ? (rows * height.stride + ReachOf(height)) * row : 0;
+  const int64_t copied = copies ? CopiedRows(height, rows) * row : 0;
   return kNanosecondsOfCycle * static_cast<double>(products * inner + copied / 4);
 }
 
@@ -336,11 +351,13 @@ void ImageConvolutionParts::ComputeUnits(int64_t begin, int64_t end, int64_t gro
   const ImageConvolution& of = convolution_;
   const int64_t row_floats = RowFloats(of) * std::min(of.height.stride, of.height.kernel);
   const int64_t most = std::max<int64_t>(kBlockFloats / std::max<int64_t>(row_floats, 1), 1);
+  // The rows between those of one row's kernel are more than what neighbours share.
+  const bool is_alone = of.height.kernel > 1 && of.height.dilation > most;
   for (int64_t unit = begin; unit < end;) {
     // One piece of a row, or as many rows of one image as stay in the cache.
     const int64_t row = unit / units_of_row_, image = row / of.height.result, of_image = row - image * of.height.result;
     const int64_t left = std::min(end - unit, of.height.result - of_image);
-    const int64_t count = units_of_row_ > 1 ? 1 : DivideUp(left, DivideUp(left, most));
+    const int64_t count = units_of_row_ > 1 || is_alone ? 1 : DivideUp(left, DivideUp(left, most));
     const Range columns = PartOf(of.width.result, unit % units_of_row_, units_of_row_);
     for (int64_t column = columns.begin; column < columns.end;) {
       Range alike = {column, columns.end}, kernel = {0, of.width.kernel};

@@ -162,6 +162,11 @@ std::vector<DenseCase> Cases() {
   cases.push_back({2, 24, 40, 2, Side(14, 3, 1, 24, 24), Side(14, 3, 1, 24, 24)});  // all but the middle one outside
   cases.push_back({1, 400, 40, 1, Side(20, 3, 1, 9, 9), Side(40, 5, 2, 19, 10)});   // of a panel in pieces
   cases.push_back({1, 512, 33, 1, Side(12, 2, 1, 8, 8), Side(45, 3, 1, 30, 8)});  // with columns of nothing but padding
+  cases.push_back(
+      {1, 512, 40, 1, Side(30, 3, 1, 12, 12), Side(30, 3, 1, 12, 12)});          // far apart, of pixels that conflict
+  cases.push_back({1, 512, 40, 1, Side(17, 3, 2, 4, 4), Side(19, 3, 2, 4, 4)});  // that a stride leaves some out of
+  cases.push_back({1, 16, 40, 1, Side(17, 3, 4, 4, 6), Side(19, 3, 4, 4, 6)});
+  cases.push_back({1, 16, 40, 1, Side(13, 2, 3, 3, 3), Side(13, 2, 3, 3, 3)});
   cases.push_back({0, 8, 8, 1, Side(4, 3, 1, 1), Side(4, 3, 1, 1)});
   return cases;
 }
