@@ -326,6 +326,8 @@ class FactFolder {
     if (std::ranges::any_of(dict.uses(), elsewhere)) return false;
     for (Node* before = node->prev(); before != &maker; before = before->prev()) {
       if (std::ranges::find(before->inputs(), &dict) == before->inputs().end()) continue;
+      // Who goes on from there has the dict as it is by then.
+      if (before->kind() == sym::kFrameState) continue;
       if (before->input(0) != &dict) return false;
       if (IsQuestion(before->kind())) continue;
       if (before->kind() != c10::aten::_set_item || before->inputs().size() != 3) return false;
