@@ -3,39 +3,20 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from google.protobuf import descriptor_pb2, descriptor_pool
 from tritonclient.grpc import service_pb2_grpc
 
 from integration_tests import ROOT, server_models
 from integration_tests.daemon import Hearthd, put_model
+from integration_tests.protocol_files import protocol_pool
 
 # Tests import the client package as it lies in the tree.
 subprocess.run([ROOT / "clients/python/make_protocol"], check=True)
-
-# What others define too, and what is ours alone.
-PROTOCOL_FILES = [
-    "proto/inference/service.proto",
-    "proto/inference/model_config.proto",
-    "proto/health/health.proto",
-    "proto/reflection/reflection.proto",
-]
-OWN_PROTOCOL_FILES = ["proto/hearth.proto", "proto/status.proto"]
-# Messages in the metadata of errors.
-ERROR_FILES = ["proto/rpc/status.proto"]
 
 
 @pytest.fixture(scope="session")
 def protocol(tmp_path_factory):
     """Our protocol files, in a pool of their own: their names are the same as in the clients' packages."""
-    out = tmp_path_factory.mktemp("proto") / "descriptors"
-    files = [*PROTOCOL_FILES, *OWN_PROTOCOL_FILES, *ERROR_FILES]
-    subprocess.run(
-        ["protoc", f"--proto_path={ROOT}", "--include_imports", f"--descriptor_set_out={out}", *files], check=True
-    )
-    pool = descriptor_pool.DescriptorPool()
-    for file in descriptor_pb2.FileDescriptorSet.FromString(out.read_bytes()).file:
-        pool.Add(file)
-    return pool
+    return protocol_pool(tmp_path_factory.mktemp("proto"))
 
 
 @pytest.fixture(scope="session")

@@ -5,8 +5,9 @@
 
 Clients that compare every answer, over gRPC and REST; models that are replaced once a second, unloaded and loaded; requests
 that are cancelled, run out of time, or whose client goes away; shapes that nobody asked for before; requests that fail;
-streams; scrapes. Prints what the process holds, and exits 1 if an answer was wrong or missing, if a request is left behind,
-or if a line fitted to the second half says that resident memory grew by more than 2 %, or descriptors or threads by more
+streams; scrapes; ensembles, sequences, recordings, shadow traffic, and loads with files of the client. Prints what the
+process holds, and exits 1 if an answer was wrong or missing, if a request, a sequence or a temporary file is left behind, or
+if a line fitted to the second half says that resident memory grew by more than 2 %, or descriptors or threads by more
 than 2 (in less than ten minutes: memory by 5 %, threads by 8, since pools have not made all of theirs). A sanitizer's
 report ends the daemon with a status of its own, and is printed.
 """
@@ -16,6 +17,7 @@ import contextlib
 import json
 import os
 import pathlib
+import queue
 import random
 import socket
 import sys
@@ -26,9 +28,10 @@ import torch
 from torch import Tensor, nn
 from tritonclient.utils import InferenceServerException
 
-from integration_tests import ROOT, rest, swaps
+from integration_tests import ROOT, kept_state, rest, swaps
 from integration_tests import server_models as models
-from integration_tests.daemon import Hearthd, eventually, put_model
+from integration_tests.daemon import Hearthd, binary, eventually, put_model
+from integration_tests.ensembles import ensemble, put_ensemble, step
 from integration_tests.serving import LONG, Stream, floats, in_flight, spin, tensor
 from integration_tests.watch import SETTLING_THREADS, Watch
 
@@ -50,20 +53,23 @@ class Traffic:
         self.done = {}
         kinds = [self.swap, self.cancel, self.run_out_of_time, self.go_away, self.change_shape, self.fail,
                  self.stream, self.scrape, self.unload_and_load]  # fmt: skip
-        self.threads = [threading.Thread(target=self._loop, args=(kind,)) for kind in kinds]
+        self.keepers = {name: kind(self) for name, kind in kept_state.KINDS.items()}
+        turns = {kind.__name__: kind for kind in kinds}
+        turns.update({name: keeper.turn for name, keeper in self.keepers.items()})
+        self.threads = [threading.Thread(target=self._loop, args=turn) for turn in turns.items()]
 
-    def _loop(self, kind):
-        draw = random.Random(kind.__name__)
+    def _loop(self, name, kind):
+        draw = random.Random(name)
         count = 0
         while not self.stopping.wait(0.01):
             try:
                 kind(draw, count)
             except Exception as error:  # whatever it is, it should not have been
-                self.problems.append(f"{kind.__name__}: {error!r}")
+                self.problems.append(f"{name}: {error!r}")
                 if len(self.problems) > 20:
                     return
             count += 1
-            self.done[kind.__name__] = count
+            self.done[name] = count
 
     def __enter__(self):
         for thread in self.threads:
@@ -74,18 +80,25 @@ class Traffic:
         self.stopping.set()
         for thread in self.threads:
             thread.join()
+        for name, keeper in self.keepers.items():
+            try:
+                keeper.close()
+            except Exception as error:  # something is left behind
+                self.problems.append(f"{name}, at its end: {error!r}")
         self.client.close()
 
     def swap(self, _, count):
         self.deployments[count % len(self.deployments)].swap(self.client)
         self.stopping.wait(1)
 
-    def cancel(self, draw, _):
-        ended = threading.Event()
-        call = self.client.async_infer("spin", spin(LONG), callback=lambda result, error: ended.set())
+    def cancel(self, draw, count):
+        errors = queue.SimpleQueue()
+        model = ("spin", "spin_within")[count % 2]
+        call = self.client.async_infer(model, spin(LONG), callback=lambda result, error: errors.put(error))
         self.stopping.wait(draw.uniform(0, 0.05))
         call.cancel()
-        assert ended.wait(60)
+        error = errors.get(timeout=60)
+        assert error.status() == "StatusCode.CANCELLED", error
 
     def run_out_of_time(self, draw, _):
         with contextlib.suppress(InferenceServerException):
@@ -108,9 +121,12 @@ class Traffic:
         )
 
     def fail(self, _, count):
-        model, inputs = [("raises", floats("x", 1, 2)), ("spin", floats("y", 1)), ("nowhere", floats("x", 1))][
-            count % 3
-        ]
+        model, inputs = [
+            ("raises", floats("x", 1, 2)),
+            ("spin", floats("y", 1)),
+            ("nowhere", floats("x", 1)),
+            ("raises_within", floats("x", 1, 2)),
+        ][count % 4]
         with contextlib.suppress(InferenceServerException):
             self.client.infer(model, [inputs], client_timeout=60)
             raise AssertionError(f"{model} has answered")
@@ -144,20 +160,27 @@ def endure(repository, seconds, log=None):
         "comes_and_goes": Shaped(),
     }.items():
         put_model(repository, name, models.scripted(model))
-    server = Hearthd(
-        repository, "--cache-dir", repository.parent / "cache", "--access-log", repository.parent / "access", log=log
-    )
+    for name, inputs in {"spin": {"x": ("FP32", [1]), "rounds": ("INT64", [])}, "raises": {"x": ("FP32", [-1])}}.items():
+        steps = [step("shaped", {"x": "x"}, {"OUTPUT__0": "shaped"})]
+        steps.append(step(name, {"x": "shaped", **{other: other for other in inputs if other != "x"}}, {"OUTPUT__0": "y"}))
+        put_ensemble(repository, f"{name}_within", ensemble(inputs, {"y": ("FP32", [-1])}, steps))
+    cache, temporary = repository.parent / "cache", repository.parent / "temporary"
+    temporary.mkdir()
+    flags = ["--cache-dir", cache, "--access-log", repository.parent / "access", "--client-files-bytes", "16MiB"]
+    server = Hearthd(repository, *flags, log=log, program=["env", f"TMPDIR={temporary}", binary()])
     with swaps.Crowd(server, deployments, clients=8) as crowd, Traffic(server, deployments) as traffic:
         with Watch(server.pid) as watch:
             traffic.stopping.wait(seconds)
     problems = crowd.problems + traffic.problems
-    try:
-        eventually(lambda: in_flight(server) == 0)
-    except AssertionError:
-        problems.append(f"{in_flight(server)} requests are left behind")
+    for model in ("spin", "spin_within"):
+        try:
+            eventually(lambda: in_flight(server, model) == 0)
+        except AssertionError:
+            problems.append(f"{in_flight(server, model)} requests of {model} are left behind")
     status = server.stop()
     if status != 0:
         problems.append(f"hearthd ended with {status}")
+    problems += [f"{path} is left behind" for path in (*cache.glob("hearth_client_files.*"), *temporary.iterdir())]
     return problems, {"answers compared": sum(crowd.answers), **traffic.done}, watch
 
 

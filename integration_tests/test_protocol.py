@@ -6,7 +6,7 @@ from grpc_health.v1 import health_pb2
 from grpc_reflection.v1alpha import reflection_pb2
 from tritonclient.grpc import model_config_pb2, service_pb2
 
-from integration_tests.conftest import PROTOCOL_FILES as FILES
+from integration_tests.protocol_files import PROTOCOL_FILES as FILES
 
 THEIRS = {
     "proto/inference/service.proto": service_pb2.DESCRIPTOR,

@@ -15,7 +15,7 @@ from tritonclient.utils import InferenceServerException
 
 from integration_tests import server_models
 from integration_tests.certificates import Authority, token_line
-from integration_tests.conftest import OWN_PROTOCOL_FILES, PROTOCOL_FILES
+from integration_tests.protocol_files import OWN_PROTOCOL_FILES, PROTOCOL_FILES
 from integration_tests.daemon import binary, eventually
 from integration_tests.serving import floats
 
