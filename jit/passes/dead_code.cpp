@@ -3,6 +3,7 @@
 #include <ATen/core/jit_type.h>
 
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -95,6 +96,7 @@ class DeadCode {
   void FindRoots(const Block& block) {
     for (Node* node : block) {
       LoadBudget::Check();
+      if (keep_ == Keep::kWhatMayThrow && FillsUnread(*node)) continue;
       const NodeEffects own = EffectsOf(*node);
       if (own.random || own.acts || own.raises || (own.calls && CallActs(*node))) roots_.push_back(node);
       if (own.writes || own.calls) FindWrites(node);
@@ -105,6 +107,20 @@ class DeadCode {
       }
       for (const Block* nested : node->blocks()) FindRoots(*nested);
     }
+  }
+
+  // Whether the node puts something into a dict that the graph has made and that nobody asks.
+  bool FillsUnread(const Node& node) {
+    if (node.kind() != c10::aten::_set_item) return false;
+    const Value* dict = node.input(0);
+    const Symbol maker = dict->node()->kind();
+    if (maker != c10::aten::dict && maker != sym::kDictConstruct) return false;
+    const auto [found, is_new] = unread_.try_emplace(dict);
+    if (is_new) {
+      found->second = std::ranges::all_of(
+          dict->uses(), [](const Use& use) { return use.user->kind() == c10::aten::_set_item && use.offset == 0; });
+    }
+    return found->second;
   }
 
   // Whether LibTorch keeps the loop though nobody reads what it gives: a round decides whether there is another, needs
@@ -275,6 +291,7 @@ class DeadCode {
   std::vector<bool> lost_;                   // by alias class
   std::vector<std::vector<Node*>> writers_;  // by alias class
   std::unordered_set<const Node*> live_node_;
+  std::unordered_map<const Value*, bool> unread_;  // dicts, whether nobody asks them
   std::vector<Node*> roots_;
   std::vector<Node*> work_;
   bool changed_ = false;

@@ -16,7 +16,8 @@ class Compilation;
 bool EliminateDeadCode(Compilation& compilation);
 
 // The same for a plan (frame_states.h): whatever throws in it sends the run to the baseline, which raises, so only what
-// cannot throw goes, and no write. What LibTorch removes though it might have raised is gone from the baseline already.
+// cannot throw goes, and no write but what fills a dict that the graph has made and nobody asks. What LibTorch removes
+// though it might have raised is gone from the baseline already.
 bool EliminateDeadPlanCode(Compilation& compilation);
 
 }  // namespace hearth
