@@ -50,11 +50,11 @@ ConvolutionSide WithKernel(ConvolutionSide width, const Range& columns) {
   return width;
 }
 
-// How many of a kernel's rows or columns are inside of the input, on the average.
-double MeanInside(const ConvolutionSide& side) {
+// How much of a kernel's rows or columns is inside of the input, on the average.
+double ShareInside(const ConvolutionSide& side) {
   int64_t inside = 0;
   for (int64_t i = 0; i < side.result; ++i) inside += KernelInside(side, i).size();
-  return static_cast<double>(inside) / static_cast<double>(side.result);
+  return static_cast<double>(inside) / static_cast<double>(side.result * side.kernel);
 }
 
 // How far apart rows or columns of the input are that are read at all, for so many of the result's.
@@ -309,6 +309,7 @@ ImageConvolutionParts::ImageConvolutionParts(const ImageConvolution& convolution
   const int64_t tiles = IsFarApart(convolution.width) ? 1 : TilesOfRows(convolution.width.result);
   const int64_t most_pieces = std::max<int64_t>(tiles / 2, 1);
   units_of_row_ = std::min(std::max<int64_t>(DivideUp(most, all_rows_), DivideUp(floats, kMostFloats)), most_pieces);
+  if (IsFarApart(convolution.width)) share_inside_ = ShareInside(convolution.height) * ShareInside(convolution.width);
   const int64_t units = all_rows_ * units_of_row_;
   parts_ = CheapestDivision(units, all_panels_, most,
                             [this](int64_t rows, int64_t panels) { return NanosecondsOf(rows, panels); });
@@ -323,11 +324,7 @@ double ImageConvolutionParts::NanosecondsOf(int64_t rows, int64_t panels) const 
   // Each row of the result is a product of its own; what all of them read of the kernels is read once.
   const int64_t products = rows * PartCycles(DivideUp(width.result, units_of_row_), columns) - (rows - 1) * columns / 4;
   const int64_t row = DivideUp(RowFloats(convolution_), units_of_row_);
-  if (IsFarApart(width)) {
-    const double taps = static_cast<double>(height.kernel * width.kernel);
-    const double inside = MeanInside(height) * MeanInside(width) / taps;
-    return kNanosecondsOfCycle * static_cast<double>(products * inner) * inside;
-  }
+  if (IsFarApart(width)) return kNanosecondsOfCycle * static_cast<double>(products * inner) * share_inside_;
   const bool copies = NeedsCopy(convolution_, width, {0, width.result});
   const int64_t copied = copies ? CopiedRows(height, rows) * row : 0;
   return kNanosecondsOfCycle * static_cast<double>(products * inner + copied / 4);

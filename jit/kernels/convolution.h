@@ -67,6 +67,7 @@ class ImageConvolutionParts {
   int64_t units_of_row_ = 1;       // pieces that a row is in
   Division parts_;                 // along all units, and along the panels
   Division pieces_;                // of each part
+  double share_inside_ = 1;        // of the kernels, on the average, where that is known
   double nanoseconds_ = 0;
 };
 
