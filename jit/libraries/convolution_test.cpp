@@ -234,5 +234,17 @@ TEST(ConvolutionTest, TheProcessHasOneOpenMp) {
   EXPECT_EQ(found.size(), 1u) << ::testing::PrintToString(found);
 }
 
+// Of one image its distance to the next one means nothing; of several it does.
+TEST(ImagesTest, AreTakenAsTheyLieWherePixelsFollowEachOther) {
+  const auto images = [](int64_t count, int64_t image, int64_t pixel) {
+    return at::empty_strided({count, 3, 4, 5}, {image, 1, 5 * pixel, pixel}, at::kFloat);
+  };
+  EXPECT_TRUE(Convolution::TakesAsTheyLie(images(2, 60, 3)));
+  EXPECT_TRUE(Convolution::TakesAsTheyLie(images(2, 140, 7)));
+  EXPECT_TRUE(Convolution::TakesAsTheyLie(images(1, 3, 3)));
+  EXPECT_FALSE(Convolution::TakesAsTheyLie(images(2, 63, 3)));
+  EXPECT_FALSE(Convolution::TakesAsTheyLie(at::empty({1, 3, 4, 5})));
+}
+
 }  // namespace
 }  // namespace hearth::libraries
