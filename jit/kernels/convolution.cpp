@@ -324,10 +324,10 @@ double ImageConvolutionParts::NanosecondsOf(int64_t rows, int64_t panels) const 
   // Each row of the result is a product of its own; what all of them read of the kernels is read once.
   const int64_t products = rows * PartCycles(DivideUp(width.result, units_of_row_), columns) - (rows - 1) * columns / 4;
   const int64_t row = DivideUp(RowFloats(convolution_), units_of_row_);
-  if (IsFarApart(width)) return kNanosecondsOfCycle * static_cast<double>(products * inner) * share_inside_;
-  const bool copies = NeedsCopy(convolution_, width, {0, width.result});
+  const bool copies = !IsFarApart(width) && NeedsCopy(convolution_, width, {0, width.result});
   const int64_t copied = copies ? CopiedRows(height, rows) * row : 0;
-  return kNanosecondsOfCycle * static_cast<double>(products * inner + copied / 4);
+  return kNanosecondsOfCycle *
+         (static_cast<double>(products * inner) * share_inside_ + static_cast<double>(copied / 4));
 }
 
 void ImageConvolutionParts::Compute(int64_t begin, int64_t end) const {

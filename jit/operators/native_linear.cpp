@@ -77,9 +77,7 @@ IValue WithRowsInOrder(const IValue& value) {
   if (!value.isTensor()) return value;
   const at::Tensor& x = value.toTensor();
   if (!IsPlainFloat(x) || HasDefaultStrides(x) || x.numel() == 0 || !NoModeSeesOperators()) return value;
-  at::Tensor copy = NewFloats(x.sizes(), at::MemoryFormat::Contiguous);
-  CopyFloats(x, copy);
-  return copy;
+  return Copied(x, at::MemoryFormat::Contiguous);
 }
 
 // linear(Tensor input, Tensor weight, Any planned, Tensor? bias, str epilogue) -> Tensor, and linear.into with the
