@@ -169,8 +169,13 @@ TEST(GroupNormTest, ImagesAreNormalizedAsLibTorchDoes) {
         const at::Tensor result = CallNative("aten::group_norm", {shifted, groups, weight, bias, 1e-5, true});
         const at::Tensor exact =
             at::group_norm(shifted.to(at::kDouble), groups, weight.to(at::kDouble), bias.to(at::kDouble), 1e-5);
-        EXPECT_TRUE(at::allclose(result.to(at::kDouble), exact, 1e-5, 2e-5)) << what;
-        EXPECT_EQ(result.strides(), at::group_norm(shifted, groups, weight, bias, 1e-5).strides()) << what;
+        const at::Tensor theirs = at::group_norm(shifted, groups, weight, bias, 1e-5);
+        // A few numbers that are nearly alike leave little of a variance, in LibTorch's answer as well.
+        const auto off = [&exact](const at::Tensor& answer) {
+          return (answer.to(at::kDouble) - exact).abs().max().item<double>();
+        };
+        EXPECT_LE(off(result), std::max(5e-5, 2 * off(theirs))) << what;
+        EXPECT_EQ(result.strides(), theirs.strides()) << what;
         ExpectSameImages(CallNative("aten::group_norm", {images, groups, c10::IValue(), c10::IValue(), 1e-3, true}),
                          at::group_norm(images, groups, {}, {}, 1e-3), what);
       }
