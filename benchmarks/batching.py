@@ -1,13 +1,14 @@
-#!/usr/bin/env python3
+#!/ usr / bin / env python3
 """What dynamic batching gains, beside what the model's own batch does:
 
     python3 -m benchmarks.batching [--hearth dist] [--device cuda] [--models mlp resnet50] [--clients 1 8 32]
-              [--delays 0 2000] [--runs N] [--rounds N] [--seconds S] [--output FILE.md]
+              [--delays 0 2000 traffic] [--runs N] [--rounds N] [--seconds S] [--output FILE.md]
 
-hearthd serves each model without batching and, once for each delay (microseconds), with `dynamic_batching` and batches
-of up to 32, of which as many are under way at once as --runs says, if it does. It is asked over HTTP/1.1 by clients on
-this machine that have one request of one row under way at a time (rest_clients.py). The model's own batch is as many
-rows under way in two requests, without batching: its rows a second by those of single rows is its gain. All take turns.
+hearthd serves each model without batching and, once for each delay (microseconds, or `traffic` where the configuration
+has none, so that it follows traffic), with `dynamic_batching` and batches of up to 32, of which as many are under way at
+once as --runs says, if it does. It is asked over HTTP/1.1 by clients on this machine that have one request of one row
+under way at a time (rest_clients.py). The model's own batch is as many rows under way in two requests, without batching:
+its rows a second by those of single rows is its gain. All take turns.
 Weights are random; a first answer of each model is compared with eager torch's.
 """
 
@@ -22,6 +23,7 @@ from benchmarks.run import commit, machine, table
 from benchmarks.served_gpu import TOLERANCE, difference, gpu, hearthd, message_for, parser, run
 
 MOST_ROWS = 32
+TRAFFIC = "traffic"
 
 
 def mlp(batch):
@@ -46,7 +48,8 @@ def config(delay, runs):
     text = f"max_batch_size: {MOST_ROWS}\n"
     if delay is None:
         return text
-    text += f"dynamic_batching {{ max_queue_delay_microseconds: {delay} }}\n"
+    longest = "" if delay == TRAFFIC else f"max_queue_delay_microseconds: {delay} "
+    text += f"dynamic_batching {{ {longest}}}\n"
     return text if runs is None else f"{text}instance_group {{ count: {runs} }}\n"
 
 
@@ -67,7 +70,9 @@ def save_models(folder, names, delays, runs, sizes):
     for name in names:
         torch.manual_seed(SEED)
         module, _ = MODELS[name](1)
-        inputs = {rows: MODELS[name](rows)[1] for rows in {1, *(own_batch(size)[1] for size in sizes)}}
+        inputs = {
+rows: MODELS[name](rows)[1] for rows in {1, *(own_batch(size)[1] for size in sizes)
+  }}
         module = settle(awaken(module), *inputs[1])
         with torch.inference_mode():
             expected = [module(*inputs[1])]
@@ -97,11 +102,13 @@ class Benchmark:
         """{what: the loads of all rounds}, of each delay's message and of the model's own batch, which take turns."""
         own_clients, rows = own_batch(clients)
         arrays = torch.load(self.options.work / f"{name}_rows_{rows}.pt", weights_only=True)
-        turns = {delay: (message, clients) for delay, message in messages.items()}
+        turns = {
+delay: (message, clients) for delay, message in messages.items()}
         turns["own"] = (message_for(self.options.work / name, arrays), own_clients)
         for message, number in turns.values():
             load(server.port, message, number, seconds=self.options.warm_up)
-        loads = {what: [] for what in turns}
+        loads = {
+what: [] for what in turns}
         for _ in range(self.options.rounds):
             for what, (message, number) in turns.items():
                 measured = load(server.port, message, number, seconds=self.options.seconds)
@@ -114,7 +121,8 @@ class Benchmark:
 
     def measured(self, server, name):
         delays, heads = self.options.delays, [f"delay {delay}" for delay in self.options.delays]
-        messages = {delay: self.message(server, name, delay) for delay in (None, *delays)}
+        messages = {
+delay: self.message(server, name, delay) for delay in (None, *delays)}
         rows = []
         for clients in self.options.clients:
             loads = self.rounds(server, name, clients, messages)
@@ -156,7 +164,7 @@ def main():
     options_of = parser(__doc__)
     options_of.set_defaults(models=["mlp", "resnet50"])
     options_of.add_argument("--clients", nargs="+", type=int, default=[1, 8, 32])
-    options_of.add_argument("--delays", nargs="+", type=int, default=[0, 2000])
+    options_of.add_argument("--delays", nargs="+", default=["0", "2000", TRAFFIC])
     options_of.add_argument("--runs", type=int)
     options_of.add_argument("--rounds", type=int, default=3)
     options_of.add_argument("--seconds", type=float, default=2)

@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
 """What a model's clients see of another model that is loaded beside it:
 
-    .venv/bin/python -m benchmarks.neighbour [--hearth build/release/bin/hearthd] [--rounds 9] [--output FILE.md]
+    .venv/bin/python -m benchmarks.neighbour [--hearth build/release/bin/hearthd] [--before OLDER_HEARTHD] [--rounds 9]
+            [--output FILE.md]
 
 hearthd with no flags but its ports serves a model of which a call takes a millisecond, asked over HTTP evenly and at a part
 of what it can answer. Beside it a large one of linear layers is loaded and warmed up once, or is loaded, warmed up and
 unloaded over and over; and as what the machine itself does to clients then, another process loads the same archive with
 torch.jit and calls it, over and over. These take turns with time in which nothing is loaded. A latency counts from when its
 request was due; of the turn with one load, those count that were due while it was loaded. Ratios are to the turn without
-loads of the same round.
+loads just before. With --before, an older hearthd takes turns with the one that is measured.
 """
 
 import argparse
 import asyncio
+import contextlib
 import functools
 import http.client
 import os
@@ -51,6 +53,7 @@ while True:
         model(torch.rand(1, int(sys.argv[2])))
     print(flush=True)
 """
+WAYS = ("one load", "loads over and over", "loads in another process")
 
 
 def make_models(folder, layers):
@@ -113,13 +116,11 @@ def processor_seconds(pid):
 
 
 class Benchmark:
-    WAYS = ("one load", "loads over and over", "loads in another process")
-
     def __init__(self, options):
         self.options = options
         self.notes = []
         self.others = []  # processors that others had while nothing was loaded
-        self.load_seconds = []
+        self.load_seconds = {}  # of each hearthd
 
     def latencies(self, server, rate, work=None):
         """Of a turn, in whose midst `work` is done by another thread; and when the turn began."""
@@ -142,7 +143,7 @@ class Benchmark:
         self.others.append((all_ - ours) / (time.perf_counter() - began))
         return [call.latency for call in calls]
 
-    def turn(self, way, server, rate):
+    def turn(self, way, which, server, rate):
         loader = Loader(server.port)
         if way == "loads in another process":
             with Elsewhere(self.options.work / "large/1/model.pt"):
@@ -150,47 +151,55 @@ class Benchmark:
         if way == "loads over and over":
             until = time.perf_counter() + self.options.seconds
             _, calls = self.latencies(server, rate, lambda: loader.over_and_over(until))
-            self.load_seconds += [end - begin for begin, end in loader.loads]
+            self.load_seconds[which] += [end - begin for begin, end in loader.loads]
             return [call.latency for call in calls]
         begin, calls = self.latencies(server, rate, lambda: (time.sleep(1), loader.once()))
         ((first, last),) = loader.loads
+        self.load_seconds[which].append(last - first)
         return [call.latency for call in calls if first <= begin + call.due <= last]
 
-    def measure(self, server, rate):
-        """{way: the ratios of p50, p99 and maximum of each round}."""
+    def measure(self, servers, rate):
+        """{(way, which hearthd): the ratios of p50, p99 and maximum of each round}."""
 
         def figures(latencies):
             ordered = sorted(latencies)
             return [ordered[min(len(ordered) - 1, int(part * len(ordered)))] for part in (0.5, 0.99, 1)]
 
-        ratios = {way: [] for way in self.WAYS}
+        ratios = {(way, which): [] for way in self.options.ways for which in servers}
         for number in range(self.options.rounds):
-            for way in self.WAYS:
-                alone = figures(self.without_loads(server, rate))
-                during = figures(self.turn(way, server, rate))
-                ratios[way].append([one / other for one, other in zip(during, alone, strict=True)])
-                print(number, way, *[f"{1e3 * value:.1f}" for value in (*alone, *during)], file=sys.stderr, flush=True)
+            for way, which in ratios:
+                alone = figures(self.without_loads(servers[which], rate))
+                during = figures(self.turn(way, which, servers[which], rate))
+                ratios[way, which].append([one / other for one, other in zip(during, alone, strict=True)])
+                print(number, way, which, *[f"{1e3 * value:.1f}" for value in (*alone, *during)], file=sys.stderr, flush=True)
         return ratios
+
+    def start(self, stack, hearth):
+        """A hearthd that serves the small model, warm."""
+        server = Server([hearth, "--model-repository", self.options.work, "--grpc-port", 0, "--http-port", 0,
+                         "--metrics-port", 0])
+        stack.callback(server.stop)
+        Loader(server.port).ask("unload")
+        load(server.port, message_for(self.options.work / SMALL.name), 4, seconds=2)
+        return server
 
     def report(self):
         options = self.options
-        server = Server([options.hearth, "--model-repository", options.work, "--grpc-port", 0, "--http-port", 0,
-                         "--metrics-port", 0])
-        try:
-            Loader(server.port).ask("unload")
+        hearths = {"hearthd": options.hearth} | ({"before": options.before.resolve()} if options.before else {})
+        self.load_seconds = {which: [] for which in hearths}
+        with contextlib.ExitStack() as stack:
+            servers = {which: self.start(stack, hearth) for which, hearth in hearths.items()}
             message = message_for(options.work / SMALL.name)
-            load(server.port, message, 4, seconds=2)
-            rate = options.load * load(server.port, message, 4, seconds=3).rate
-            ratios = self.measure(server, rate)
-        finally:
-            server.stop()
+            rate = options.load * load(servers["hearthd"].port, message, 4, seconds=3).rate
+            ratios = self.measure(servers, rate)
         size = (options.work / "large/1/model.pt").stat().st_size >> 20
         yield (f"Machine: {machine()}. Commit: {commit()}. An archive of {size} MiB; requests at {options.load:g} of the "
                f"capacity; medians of {options.rounds} rounds of {options.seconds:g} s. Others had "
-               f"{statistics.median(self.others):.1f} processors while nothing was loaded; a load took "
-               f"{statistics.median(self.load_seconds):.1f} s over and over.")
-        rows = [[way, *(f"{statistics.median(each):.2f}" for each in zip(*ratios[way], strict=True))] for way in self.WAYS]
-        yield table(["meanwhile", "x p50", "x p99", "x maximum"], rows)
+               f"{statistics.median(self.others):.1f} processors while nothing was loaded. A load took "
+               + ", ".join(f"{statistics.median(each):.2f} s ({which})" for which, each in self.load_seconds.items() if each) + ".")
+        rows = [[*of, *(f"{statistics.median(each):.2f}" for each in zip(*rounds, strict=True))]
+                for of, rounds in ratios.items()]
+        yield table(["meanwhile", "by", "x p50", "x p99", "x maximum"], rows)
         if self.notes:
             yield "\n".join(f"- {note}." for note in sorted(set(self.notes)))
 
@@ -198,6 +207,8 @@ class Benchmark:
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--hearth", type=pathlib.Path, default=ROOT / "build/release/bin/hearthd")
+    parser.add_argument("--before", type=pathlib.Path, help="an older hearthd, beside its hearth-codegen")
+    parser.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS, help="what happens meanwhile")
     parser.add_argument("--layers", type=int, default=20, help="of the large model, 16 MiB each")
     parser.add_argument("--load", type=float, default=0.25, help="requests by what can be answered")
     parser.add_argument("--rounds", type=int, default=9)

@@ -6,10 +6,11 @@
 Clients that compare every answer, over gRPC and REST; models that are replaced once a second, unloaded and loaded; requests
 that are cancelled, run out of time, or whose client goes away; shapes that nobody asked for before; requests that fail;
 streams; scrapes; ensembles, sequences, recordings, shadow traffic, and loads with files of the client. Prints what the
-process holds, and exits 1 if an answer was wrong or missing, if a request, a sequence or a temporary file is left behind, or
-if a line fitted to the second half says that resident memory grew by more than 2 %, or descriptors or threads by more
-than 2 (in less than ten minutes: memory by 5 %, threads by 8, since pools have not made all of theirs). A sanitizer's
-report ends the daemon with a status of its own, and is printed.
+process holds, and exits 1 if an answer was wrong or missing, if a model's clients got none for ten seconds (what the process
+did then is printed), if a request, a sequence or a temporary file is left behind, or if a line fitted to the second half
+says that resident memory grew by more than 2 %, or descriptors or threads by more than 2 (in less than ten minutes: memory
+by 5 %, threads by 8, since pools have not made all of theirs). A sanitizer's report ends the daemon with a status of its
+own, and is printed.
 """
 
 import argparse
@@ -33,6 +34,7 @@ from integration_tests import server_models as models
 from integration_tests.daemon import Hearthd, binary, eventually, put_model
 from integration_tests.ensembles import ensemble, put_ensemble, step
 from integration_tests.serving import LONG, Stream, floats, in_flight, spin, tensor
+from integration_tests.stalls import Answers, StallWatch
 from integration_tests.watch import SETTLING_THREADS, Watch
 
 
@@ -44,8 +46,8 @@ class Shaped(nn.Module):
 class Traffic:
     """One thread for each kind of what clients do, until told to stop."""
 
-    def __init__(self, server, deployments):
-        self.server, self.deployments = server, deployments
+    def __init__(self, server, deployments, answers):
+        self.server, self.deployments, self.answers = server, deployments, answers
         self.shaped = models.scripted(Shaped())
         self.client = server.client()
         self.stopping = threading.Event()
@@ -115,7 +117,8 @@ class Traffic:
 
     def change_shape(self, draw, _):
         x = torch.randn([draw.randint(1, 40) for _ in range(draw.randint(1, 4))])
-        answer = self.client.infer("shaped", [tensor("x", x.numpy())], client_timeout=60).as_numpy("OUTPUT__0")
+        with self.answers.awaited("shaped"):
+            answer = self.client.infer("shaped", [tensor("x", x.numpy())], client_timeout=60).as_numpy("OUTPUT__0")
         assert torch.allclose(torch.from_numpy(answer.copy()), self.shaped(x), rtol=1e-4, atol=1e-4), (
             f"of {list(x.shape)}"
         )
@@ -136,7 +139,8 @@ class Traffic:
             for number in range(5):
                 stream.send("shaped", [floats("x", number)])
             for _ in range(5):
-                assert stream.next()[1] is None
+                with self.answers.awaited("shaped"):
+                    assert stream.next()[1] is None
 
     def scrape(self, *_):
         assert self.server.get("/metrics", "metrics_port")[0] == 200
@@ -168,10 +172,13 @@ def endure(repository, seconds, log=None):
     temporary.mkdir()
     flags = ["--cache-dir", cache, "--access-log", repository.parent / "access", "--client-files-bytes", "16MiB"]
     server = Hearthd(repository, *flags, log=log, program=["env", f"TMPDIR={temporary}", binary()])
-    with swaps.Crowd(server, deployments, clients=8) as crowd, Traffic(server, deployments) as traffic:
-        with Watch(server.pid) as watch:
+    answers = Answers()
+    kinds = [answers.watched(kind) for kind in (swaps.OverGrpc, swaps.OverRest)]
+    crowd = swaps.Crowd(server, deployments, clients=8, kinds=kinds)
+    with crowd, Traffic(server, deployments, answers) as traffic:
+        with Watch(server.pid) as watch, StallWatch(server, answers, sys.stderr) as stalls:
             traffic.stopping.wait(seconds)
-    problems = crowd.problems + traffic.problems
+    problems = crowd.problems + traffic.problems + stalls.problems
     for model in ("spin", "spin_within"):
         try:
             eventually(lambda: in_flight(server, model) == 0)

@@ -46,7 +46,7 @@ class Ensembles:
     comes or comes to serve meanwhile."""
 
     def __init__(self, traffic):
-        self.deployments, self.shaped = traffic.deployments, traffic.shaped
+        self.deployments, self.shaped, answers = traffic.deployments, traffic.shaped, traffic.answers
         steps, given, outputs = [], "x", {"y": ("FP32", [-1, 1])}
         for name in (deployment.name for deployment in self.deployments):
             made = {path: f"{name}_{path}" for path in ("0", "1", "2")}
@@ -56,7 +56,7 @@ class Ensembles:
         steps.append(step("shaped", {"x": given}, {"OUTPUT__0": "y"}))
         put_ensemble(traffic.server.repository, "pipeline", ensemble({"x": ("FP32", [-1, 1])}, outputs, steps))
         traffic.client.load_model("pipeline")
-        self.clients = [swaps.OverGrpc(traffic.server), swaps.OverRest(traffic.server)]
+        self.clients = [answers.watched(kind)(traffic.server) for kind in (swaps.OverGrpc, swaps.OverRest)]
 
     def turn(self, draw, count):
         rows = np.float32([[draw.randint(0, 100)] for _ in range(draw.randint(1, 8))])
@@ -101,7 +101,7 @@ class Sequences:
     LENGTH = 8
 
     def __init__(self, traffic):
-        self.server, self.client = traffic.server, traffic.client
+        self.server, self.client, self.answers = traffic.server, traffic.client, traffic.answers
         self.model = models.scripted(Sum())
         self.lay()
         put_model(self.server.repository, "forgotten", self.model, config=sequences_of(50_000))
@@ -127,7 +127,8 @@ class Sequences:
                     begins, ends = number == 0, number == self.LENGTH - 1
                     stream.send("sums", given, sequence_id=name, sequence_start=begins, sequence_end=ends)
                 for name in names:
-                    answer, error = stream.next()
+                    with self.answers.awaited("sums"):
+                        answer, error = stream.next()
                     expect(error is None, f"request {number} of {name}: {error}")
                     got = answer.as_numpy("y").item()
                     expect(got == sums[name], f"request {number} of {name}: {got} for {sums[name]}")
@@ -146,6 +147,7 @@ class Recordings:
 
     def __init__(self, traffic):
         self.server, self.shaped, self.stopping = traffic.server, traffic.shaped, traffic.stopping
+        self.answers = traffic.answers
         self.folder = self.server.repository.parent / "recordings"
         self.folder.mkdir()
         self.protocol = protocol_pool(self.folder)
@@ -172,7 +174,9 @@ class Recordings:
         while recorder.process.poll() is None:
             x = [draw.uniform(-10, 10) for _ in range(draw.randint(1, 5))]
             request = rest.one_input("FP32", [len(x)], x)
-            expect(rest.ask_json(self.server, "POST", "/v2/models/shaped/infer", request)[0] == 200, "no answer")
+            with self.answers.awaited("shaped"):
+                status = rest.ask_json(self.server, "POST", "/v2/models/shaped/infer", request)[0]
+            expect(status == 200, "no answer")
             if count % 4 == 3:
                 recorder.process.kill()
         code, text = recorder.end()
@@ -211,6 +215,7 @@ class ShadowTraffic:
 
     def __init__(self, traffic):
         self.server, self.client, self.stopping = traffic.server, traffic.client, traffic.stopping
+        self.answers = traffic.answers
         self.model = models.scripted(Times())
         self.version = 0  # the one that serves
         self.lay(1)
@@ -225,7 +230,8 @@ class ShadowTraffic:
     def ask(self, draw):
         # Some are so large that they lie in the message's own memory.
         x = np.full(draw.choice([1, 4096]), draw.randint(1, 1000), np.float32)
-        answer = self.client.infer("compared", [tensor("x", x)], client_timeout=60)
+        with self.answers.awaited("compared"):
+            answer = self.client.infer("compared", [tensor("x", x)], client_timeout=60)
         got = answer.as_numpy("OUTPUT__0")
         expect(np.array_equal(got, 2 * x), f"{got[0]} for {x[0]} of version {answer.get_response().model_version}")
 
@@ -261,6 +267,7 @@ class ClientFiles:
 
     def __init__(self, traffic):
         self.server, self.client, self.stopping = traffic.server, traffic.client, traffic.stopping
+        self.answers = traffic.answers
         (self.folder,) = self.server.repository.parent.glob("cache/hearth_client_files.*")
         self.model = models.scripted(swaps.Versioned(0))
         self.begun = self.finished = 0
@@ -287,7 +294,8 @@ class ClientFiles:
     def ask(self, draw):
         rows = np.float32([[draw.randint(0, 100)] for _ in range(draw.randint(1, 3))])
         least = self.finished
-        answer = self.client.infer("brought", [tensor("x", rows)], client_timeout=60)
+        with self.answers.awaited("brought"):
+            answer = self.client.infer("brought", [tensor("x", rows)], client_timeout=60)
         outputs = {path: answer.as_numpy(path).flatten().tolist() for path in ("0", "1", "2")}
         problem = swaps.wrong(outputs, rows, least, self.begun)
         expect(problem is None, problem)

@@ -1,8 +1,10 @@
 """/metrics against what its page says, and what it says of models that do not serve."""
 
+import pathlib
 import re
 
 import pytest
+from tritonclient.utils import InferenceServerException
 
 from integration_tests import ROOT, server_models as models
 from integration_tests.daemon import eventually, put_model
@@ -55,6 +57,53 @@ def test_every_metric_that_pages_and_alerts_ask_for_is_there(scraped):
     queries = RULES.read_text() + "".join(re.findall(r"```\n(.*?)```", PAGE.read_text(), re.S))
     asked = {re.sub(r"_bucket$", "", name) for name in re.findall(r"\b(?:nv|hearth)_\w+", queries)}
     assert asked and asked <= set(exported(scraped))
+
+
+TAGS = """
+metric_tags { key: "team" value: "vision" }
+model_metrics {
+  metric_control {
+    metric_identifier { family: "hearth_request_duration_seconds" }
+    histogram_options { buckets: [ 0.25, %s ] }
+  }
+  metric_control { metric_identifier { family: "nv_inference_first_response_histogram_ms" }
+                   histogram_options { buckets: [ 1 ] } }
+}
+"""
+
+
+def test_a_models_configuration_says_its_labels_and_buckets(hearthd):
+    identity = models.scripted(models.Identity())
+    server = hearthd({"tagged": (identity, TAGS % 100), "plain": identity})
+
+    def bounds(model, **labels):
+        series = re.findall(r"^hearth_request_duration_seconds_bucket{(.*)} (\d+)$", server.get("/metrics")[1], re.M)
+        wanted = [f'{name}="{value}"' for name, value in {"model": model, **labels}.items()]
+        of_model = [(text, int(count)) for text, count in series if set(wanted) <= set(text.split(","))]
+        return {re.search('le="(.*?)"', text)[1]: count for text, count in of_model}
+
+    with server.client() as client:
+        client.infer("tagged", [floats("x", 1)])
+        assert bounds("tagged", _team="vision") == {"0.25": 1, "100": 1, "+Inf": 1}
+        assert server.metric("nv_inference_request_success", model="tagged", version="1", _team="vision") == 1
+        assert len(bounds("plain")) == 16 and not bounds("plain", _team="vision")
+        log = pathlib.Path(server.log.name).read_text()
+        assert "model_metrics of nv_inference_first_response_histogram_ms" in log
+        assert "metric_tags" not in log
+
+        config = server.repository / "tagged/config.pbtxt"
+        config.write_text(TAGS % 0.25)
+        with pytest.raises(InferenceServerException, match="hearth_request_duration_seconds that do not ascend"):
+            client.load_model("tagged")
+        config.write_text('metric_tags { key: "a.b" value: "c" }')
+        with pytest.raises(InferenceServerException, match="metric_tags has the key 'a.b'"):
+            client.load_model("tagged")
+        # What serves keeps its own.
+        assert bounds("tagged", _team="vision") == {"0.25": 1, "100": 1, "+Inf": 1}
+        config.write_text("")
+        client.load_model("tagged")
+        assert len(bounds("tagged")) == 16 and not bounds("tagged", _team="vision")
+        assert server.metric("nv_inference_request_success", model="tagged", version="1") == 1
 
 
 def test_models_that_do_not_serve_are_not_ready_and_keep_their_counters(hearthd, tmp_path):

@@ -357,6 +357,38 @@ def test_a_sequence_stays_with_the_version_that_it_began_with(hearthd):
         assert total(client, "w", 1, 1, start=True, end=True) == 10
 
 
+def test_a_sequence_may_begin_with_what_a_file_holds(hearthd, tmp_path):
+    kept = 'output_name: "kept" data_type: TYPE_FP32 dims: [ 1 ]'
+    begin = ' initial_state { name: "begin" data_type: TYPE_FP32 dims: [ 1 ] data_file: "begin.bin" }'
+    texts = {"in_place": config(), "rows": config(more="max_batch_size: 2\n")}
+    for name, module in (("in_place", InPlace()), ("rows", Weighted(1.0))):
+        text = texts[name].replace(kept, kept + begin)
+        folder = put_model(tmp_path, name, torch.jit.script(module), config=text).parent
+        (folder / "initial_state").mkdir()
+        (folder / "initial_state/begin.bin").write_bytes(np.float32(100).tobytes())
+    server = hearthd(tmp_path, "--model-control-mode", "poll", "--repository-poll-secs", "0.1")
+    with server.client() as client:
+        # The model writes to what it is given: each sequence has a copy.
+        assert total(client, "in_place", 1, 1, start=True) == 101
+        assert total(client, "in_place", 2, 2, start=True) == 102
+        assert total(client, "in_place", 2, 1) == 103
+        rows = client.infer("rows", [tensor("x", np.float32([[5]]))], sequence_id=1, sequence_start=True)
+        assert outputs_of(rows)["y"].tolist() == [[105]]
+
+        file = tmp_path / "in_place/initial_state/begin.bin"
+        file.write_bytes(np.float32(1000).tobytes())
+        eventually(lambda: total(client, "in_place", 1, 3, start=True, end=True) == 1001)
+        # A sequence stays with the version that it began with.
+        assert total(client, "in_place", 2, 1, end=True) == 105
+        file.write_bytes(b"12345")
+        message = (
+            "the initial state of 'total': the file initial_state/begin.bin: a tensor of shape [1] and datatype FP32 "
+            "expects 4 bytes, got 5"
+        )
+        eventually(lambda: message in index_of(client)[("in_place", "1")][1])
+        assert total(client, "in_place", 1, 4, start=True, end=True) == 1001
+
+
 def test_configurations_that_make_no_sense_are_refused(hearthd):
     server = hearthd({"plain": torch.jit.script(Weighted(1.0))}, "--exit-on-error=false")
 

@@ -128,6 +128,27 @@ def test_http_streams_and_the_native_service_are_traced_too(server, collector):
     assert request.name == "hearth.v1.ModelService/Call" and [part.name for part in parts] == ["read"]
 
 
+def test_the_callers_tracestate_is_in_every_span(server, collector):
+    state = "vendor=00f067aa0ba902b7,other@system=a b"
+    with server.client() as client:
+        client.infer("identity", [floats("x", 1)], headers={**RECORDED, "tracestate": state})
+        client.infer("identity", [floats("x", 1)], headers={**RECORDED, "tracestate": f"{state},vendor=again"})
+        client.infer("identity", [floats("x", 1)], headers={"traceparent": "nonsense", "tracestate": state})
+    [as_it_was, malformed] = collector.requests(2)
+    assert [span.trace_state for span in as_it_was] == 5 * [state]
+    assert [span.trace_state for span in malformed] == 5 * [""]
+
+    body = json.dumps({"inputs": [{"name": "x", "datatype": "FP32", "shape": [1], "data": [1]}]})
+    url = f"http://127.0.0.1:{server.ready['http_port']}/v2/models/identity/infer"
+    headers = ["-H", f"traceparent: {RECORDED['traceparent']}", "-H", "tracestate: a=1", "-H", "tracestate: b=2"]
+    subprocess.run(["curl", "-sS", "--fail", *headers, "-d", body, url], check=True, capture_output=True, timeout=60)
+    with server.channel() as channel, pytest.raises(grpc.RpcError):
+        metadata = [*RECORDED.items(), ("tracestate", "a=1"), ("tracestate", "b=2")]
+        channel.unary_unary("/hearth.v1.ModelService/Call")(b"\x0a\x08identity", metadata=metadata, timeout=20)
+    joined = [span.trace_state for request in collector.requests(2) for span in request]
+    assert joined == 7 * ["a=1,b=2"]
+
+
 def test_errors_are_told_and_cut(server, collector):
     with server.client() as client, pytest.raises(Exception, match="no no"):
         client.infer("raises", [floats("x", 1)], headers=RECORDED)

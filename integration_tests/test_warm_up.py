@@ -1,13 +1,15 @@
 """Models that are warm before their first request: the Warm call, and the samples of a configuration's model_warmup."""
 
 import contextlib
+import json
 import pathlib
 
 import grpc
+import numpy
 import pytest
 import torch
 from torch import Tensor, nn
-from tritonclient.utils import InferenceServerException
+from tritonclient.utils import InferenceServerException, serialize_byte_tensor
 
 from integration_tests import values
 from integration_tests.command_line import hearth
@@ -128,7 +130,8 @@ def test_a_model_whose_sample_fails_does_not_load_and_its_predecessor_serves(hea
             ('dims: [ 3, 4 ] zero_data: true', "the warm-up sample 'w' failed"),
             ('dims: [ 3, 4 ] zero_data: true', "ValueError: too many rows"),
             ('dims: [ 1, 5 ] zero_data: true', "mat1 and mat2 shapes cannot be multiplied"),
-            ('dims: [ 1, 4 ] input_data_file: "x"', "input_data_file for input 'x' of the warm-up sample 'w'"),
+            ('dims: [ 1, 4 ] input_data_file: "../x"', "input_data_file for input 'x' of the warm-up sample 'w'"),
+            ('dims: [ 1, 4 ] input_data_file: "x"', "warmup/x: No such file"),
             ('dims: [ 1000000, 1000000 ] zero_data: true', "makes the sample larger than"),
         ]:
             config = server.repository / "scaled/config.pbtxt"
@@ -141,8 +144,75 @@ def test_a_model_whose_sample_fails_does_not_load_and_its_predecessor_serves(hea
             assert message in raised.value.message()
             assert client.is_model_ready("scaled")
         config.write_text('model_warmup { name: "w" inputs { key: "x" value { data_type: TYPE_FP32 dims: 4 } } }')
-        with pytest.raises(InferenceServerException, match="neither zero_data nor random_data"):
+        with pytest.raises(InferenceServerException, match="none of zero_data, random_data and input_data_file"):
             client.load_model("scaled")
+
+
+class Recalling(nn.Module):
+    """Keeps what it was called with last."""
+
+    def __init__(self):
+        super().__init__()
+        self.last = torch.zeros(0)
+        self.word = ""
+
+    def forward(self, x: Tensor, words: list[str]) -> Tensor:
+        self.last = x
+        self.word = words[-1]
+        return x
+
+    @torch.jit.export
+    def recall(self) -> tuple[Tensor, str]:
+        return self.last, self.word
+
+
+def test_a_sample_has_what_its_files_hold(hearthd, protocol):
+    x = torch.randn(2, 3)
+    server = hearthd({"recalling": torch.jit.script(Recalling())})
+    client = NativeClient(protocol, server.channel())
+    folder = server.repository / "recalling"
+    (folder / "warmup").mkdir()
+    (folder / "warmup/x.bin").write_bytes(x.numpy().tobytes())
+    (folder / "warmup/words").write_bytes(serialize_byte_tensor(numpy.array([b"one", b"last"], dtype=object)).item())
+    (folder / "config.pbtxt").write_text(
+        'model_warmup { name: "w"\n'
+        '  inputs { key: "x" value { data_type: TYPE_FP32 dims: [ 2, 3 ] input_data_file: "x.bin" } }\n'
+        '  inputs { key: "words" value { data_type: TYPE_STRING dims: 2 input_data_file: "words" } } }'
+    )
+    with server.client() as admin:
+        admin.load_model("recalling")
+        last, word = client.call("recalling", "recall")
+        assert torch.equal(last, x)
+        assert word == "last"
+        (folder / "warmup/x.bin").write_bytes(x.numpy().tobytes()[:-1])
+        with pytest.raises(InferenceServerException) as raised:
+            admin.load_model("recalling")
+        assert (
+            "the warm-up sample 'w' failed: input 'x': the file warmup/x.bin: a tensor of shape [2,3] and datatype "
+            "FP32 expects 24 bytes, got 23"
+        ) in raised.value.message()
+
+
+def test_a_client_may_send_a_samples_file(hearthd, protocol, tmp_path):
+    server = hearthd({}, "--client-files-bytes", "16MiB")
+    archive = tmp_path / "model.pt"
+    torch.jit.save(torch.jit.script(Recalling()), archive)
+    config = {
+        "model_warmup": [
+            {
+                "name": "w",
+                "inputs": {
+                    "x": {"data_type": "TYPE_FP32", "dims": [1], "input_data_file": "x"},
+                    "words": {"data_type": "TYPE_STRING", "dims": [1], "zero_data": True},
+                },
+            }
+        ]
+    }
+    with server.client() as admin:
+        files = {"file:1/model.pt": archive.read_bytes(), "file:warmup/x": numpy.float32(7.5).tobytes()}
+        admin.load_model("sent", config=json.dumps(config), files=files)
+    last, _ = NativeClient(protocol, server.channel()).call("sent", "recall")
+    assert last.tolist() == [7.5]
 
 
 def test_samples_count_for_the_memory_that_loading_may_take(hearthd, scaled):

@@ -277,7 +277,9 @@ std::shared_ptr<CallHandle> LoadedModel::Start(const ModelExecutor::Method& meth
                                        {options.failing_guard, options.is_warmup},
                                        options.operator_threads,
                                        options.tier,
+                                       options.in_background ? &background_ : nullptr,
                                        executor_.Reference()};
+  if (options.in_background && settings.operator_threads == 0) settings.operator_threads = 1;
   if (options.report != nullptr) {
     settings.report = std::make_shared<RunReport>();
     settings.report->profile.KeepEvents(options.report->most_events);

@@ -37,12 +37,14 @@ class LoadedModel final : public Model {
     std::chrono::nanoseconds run_time{0};            // 0: none
   };
 
-  // Runs on `pool`. `keeper`, which may be null, has adopted the executor. `traffic` is told of calls.
-  LoadedModel(const std::shared_ptr<ModelExecutor>& executor, const ThreadPool& pool, ImportedModule imported,
-              std::shared_ptr<const DeviceParts> on, Limits limits, uint64_t code_bytes, Traffic& traffic,
-              std::shared_ptr<ProfileKeeper> keeper)
+  // Runs on `pool`, and calls in the background on `background`. `keeper`, which may be null, has adopted the executor.
+  // `traffic` is told of calls.
+  LoadedModel(const std::shared_ptr<ModelExecutor>& executor, const ThreadPool& pool, ThreadPool& background,
+              ImportedModule imported, std::shared_ptr<const DeviceParts> on, Limits limits, uint64_t code_bytes,
+              Traffic& traffic, std::shared_ptr<ProfileKeeper> keeper)
       : executor_(executor),
         pool_(pool),
+        background_(background),
         imported_(std::move(imported)),
         on_(std::move(on)),
         limits_(std::move(limits)),
@@ -109,6 +111,7 @@ class LoadedModel final : public Model {
 
   const StripedPointer<ModelExecutor> executor_;
   const ThreadPool& pool_;
+  ThreadPool& background_;
   ImportedModule imported_;
   const std::shared_ptr<const DeviceParts> on_;
   const Limits limits_;

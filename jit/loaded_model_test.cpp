@@ -69,8 +69,8 @@ class OnADevice {
     importer.DefineAll();
     CodeBuilder builder(*imported.unit, std::nullopt);
     const auto executor = std::make_shared<ModelExecutor>(imported.unit, functions, builder, &pool_);
-    model_ = std::make_unique<LoadedModel>(executor, pool_, std::move(imported), parts, LoadedModel::Limits(), 0,
-                                           traffic_, nullptr);
+    model_ = std::make_unique<LoadedModel>(executor, pool_, background_, std::move(imported), parts,
+                                           LoadedModel::Limits(), 0, traffic_, nullptr);
   }
 
   absl::Status Call(c10::IValue number) { return model_->Call("f", {std::move(number)}, {}, {}).status(); }
@@ -79,6 +79,7 @@ class OnADevice {
  private:
   Traffic traffic_;
   ThreadPool pool_{1};
+  ThreadPool background_{1};
   std::unique_ptr<LoadedModel> model_;
 };
 

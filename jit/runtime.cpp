@@ -1,6 +1,7 @@
 #include "jit/runtime.h"
 
 #include <c10/core/DeviceGuard.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <atomic>
@@ -25,6 +26,7 @@
 #include "jit/profile_store/profile_keeper.h"
 #include "jit/spread_model.h"
 #include "jit/status_of.h"
+#include "jit/support/background_thread.h"
 #include "jit/support/cpu_allocator.h"
 #include "jit/support/disposal_thread.h"
 #include "jit/support/large_stack.h"
@@ -117,6 +119,7 @@ class RuntimeImpl final : public Runtime {
         load_time_limit_(options.load_time_limit),
         parts_(MakeDeviceParts(devices, options, traffic_, disposal_.queue())),
         pool_(options.threads, options.operator_threads),
+        background_(options.background_threads, 0, ThreadPool::Priority::kLow),
         keeper_(MakeKeeper(options.compiler)) {
     // Beside whatever the caller does before its first archive needs it.
     pool_.Post([] { PrepareBuiltinFunctions(); });
@@ -183,7 +186,11 @@ class RuntimeImpl final : public Runtime {
     std::vector<Loaded> copies(devices->size(), absl::UnknownError("not loaded"));
     // What runs while a model loads may nest values as deeply as what runs later.
     const auto start = [&](size_t i) {
-      return std::make_unique<LargeStackThread>([&, i] { copies[i] = LoadAt({(*devices)[i], memory, i == 0}, load); });
+      return std::make_unique<LargeStackThread>([&, i] {
+        pthread_setname_np(pthread_self(), "hearth-load");
+        if (options.in_background) TakeLowPriority();
+        copies[i] = LoadAt({(*devices)[i], memory, i == 0}, load);
+      });
     };
     start(0).reset();
     if (!copies.front().ok() || copies.size() == 1) return copies.front();
@@ -300,8 +307,9 @@ class RuntimeImpl final : public Runtime {
     LoadedModel::Limits limits{options.memory_limit.value_or(memory_limit_), place.memory_of_model,
                                options.run_time_limit.value_or(run_time_limit_)};
     const auto code_bytes = static_cast<uint64_t>(std::max<int64_t>(loading.held(), 0));
-    return disposal_.queue()->Own(std::make_unique<LoadedModel>(
-        executor, pool_, std::move(imported), place.on, std::move(limits), code_bytes, *traffic_, std::move(keeper)));
+    return disposal_.queue()->Own(std::make_unique<LoadedModel>(executor, pool_, background_, std::move(imported),
+                                                                place.on, std::move(limits), code_bytes, *traffic_,
+                                                                std::move(keeper)));
   }
 
   // What all calls of a model count for.
@@ -381,6 +389,7 @@ class RuntimeImpl final : public Runtime {
   std::atomic<size_t> next_device_{0};
   const std::shared_ptr<TurnList> generators_ = std::make_shared<TurnList>();  // which runs may draw and seed when
   ThreadPool pool_;
+  ThreadPool background_;                        // for runs that give way to those
   const std::shared_ptr<ProfileKeeper> keeper_;  // null: nothing is kept
 };
 

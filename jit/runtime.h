@@ -71,6 +71,8 @@ struct RuntimeOptions {
   int threads = 0;
   // Threads that each operator may use; 0: as many as there are processors for the only run, fewer the more there are.
   int operator_threads = 0;
+  // Threads for calls in the background (CallOptions::in_background).
+  int background_threads = 1;
   // Shared libraries that register operators or classes with LibTorch (torchvision's _C.so, say), loaded in order.
   std::vector<std::string> operator_libraries;
   // The devices that models are put on: "cpu", "cuda" (the first GPU), "cuda:N", several ("cuda:0,cuda:2") or
@@ -127,6 +129,8 @@ struct LoadOptions {
   // writes its own state, or takes objects of its own classes, cannot have several: it is put on one of them where this
   // is empty, and refused with kInvalidArgument where it is not.
   std::vector<int> gpus;
+  // Requests are answered meanwhile and go first: one thread of low priority loads the model.
+  bool in_background = false;
   // Ends the load as soon as it looks (at each line, opcode and node), with kCancelled.
   std::stop_token stop;
 };
@@ -230,6 +234,10 @@ struct CallOptions {
   bool is_warmup = false;
   // One of Model::operator_threads; 0: as the runs that are under way leave it.
   int operator_threads = 0;
+  // On a thread of low priority that is none of RuntimeOptions::threads, and operators on that alone unless
+  // `operator_threads` says otherwise. A method that draws random numbers runs on the usual threads all the same:
+  // others may wait for their turn to draw.
+  bool in_background = false;
   // The answer's tensors may stay on the runtime's device, where they are ready when the callback is called. They may
   // be the model's own, to be read until that returns.
   bool answer_stays_on_device = false;

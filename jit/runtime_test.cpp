@@ -3,10 +3,12 @@
 
 #include <ATen/ops/ones.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <torch/csrc/jit/api/module.h>
 #include <torch/custom_class.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <future>
@@ -28,6 +30,11 @@ struct Slow : torch::CustomClassHolder {
     ended.set_value(may_end.get_future().wait_for(std::chrono::seconds(60)) == std::future_status::ready);
   }
 };
+// Tells which priority the thread has that loads it.
+struct Loaded : torch::CustomClassHolder {
+  static std::atomic<int> priority;
+};
+std::atomic<int> Loaded::priority;
 std::promise<void> Slow::may_end;
 std::promise<bool> Slow::ended;
 
@@ -39,6 +46,13 @@ const auto registered = torch::class_<Slow>("hearth_runtime_test", "Slow")
                                           slow->waits = true;
                                           return slow;
                                         });
+const auto loaded_registered = torch::class_<Loaded>("hearth_runtime_test", "Loaded")
+                                   .def(torch::init<>())
+                                   .def_pickle([](const c10::intrusive_ptr<Loaded>&) { return int64_t{1}; },
+                                               [](int64_t) {
+                                                 Loaded::priority = getpriority(PRIO_PROCESS, 0);
+                                                 return c10::make_intrusive<Loaded>();
+                                               });
 
 std::string SaveCode(const std::string& name, const std::string& code) {
   torch::jit::Module module("M");
@@ -116,6 +130,37 @@ TEST(RuntimeTest, ARunEndsWhenItHasTakenAsLongAsItMayAndThatIsNotTheTimeThatItWa
   const absl::Status late = (*model)->Call("forward", {at::ones({1}), true}, {}, call).status();
   EXPECT_EQ(late.code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_EQ(late.message(), "the deadline passed before the model finished");
+}
+
+TEST(RuntimeTest, WhatIsDoneInTheBackgroundHasALowPriority) {
+  const int usual = getpriority(PRIO_PROCESS, 0);
+  const int low = std::min(usual + 5, 19);
+  const auto runtime = Runtime::Create({});
+  ASSERT_TRUE(runtime.ok()) << runtime.status();
+  torch::jit::Module module("M");
+  const c10::IValue loaded(c10::make_intrusive<Loaded>());
+  module.register_attribute("loaded", loaded.type(), loaded);
+  module.define("def forward(self, x):\n  return x + 1\ndef draw(self, x):\n  return x + torch.rand_like(x)\n");
+  const std::string path = (std::filesystem::temp_directory_path() / "hearth_runtime_test_priority.pt").string();
+  module.save(path);
+  for (const bool in_background : {false, true}) {
+    LoadOptions load;
+    load.in_background = in_background;
+    const auto model = (*runtime)->Load(path, load);
+    ASSERT_TRUE(model.ok()) << model.status();
+    EXPECT_EQ(Loaded::priority, in_background ? low : usual);
+    const auto priority_of = [&](const char* method) {
+      int priority = -1;
+      CallOptions call;
+      call.in_background = in_background;
+      call.on_start = [&] { priority = getpriority(PRIO_PROCESS, 0); };
+      EXPECT_TRUE((*model)->Call(method, {at::ones({2})}, {}, call).ok());
+      return priority;
+    };
+    EXPECT_EQ(priority_of("forward"), in_background ? low : usual);
+    EXPECT_EQ(priority_of("draw"), usual) << "others may wait for their turn to draw";
+  }
+  std::filesystem::remove(path);
 }
 
 TEST(RuntimeTest, AModelMayHaveALimitOfItsRunsTimeOfItsOwn) {

@@ -19,7 +19,8 @@ namespace {
 constexpr size_t kMostBatchingText = 1024;
 
 absl::StatusOr<std::unique_ptr<const CallInterface>> MakeSignature(const Model& model,
-                                                                   const inference::ModelConfig& config) {
+                                                                   const inference::ModelConfig& config,
+                                                                   const DataFiles& initial_states) {
   const c10::FunctionSchema* schema = model.FindMethod("forward");
   if (schema == nullptr) return absl::InvalidArgumentError("the archive's module has no method 'forward'");
   const absl::StatusOr<inference::ModelConfig> edge =
@@ -27,6 +28,7 @@ absl::StatusOr<std::unique_ptr<const CallInterface>> MakeSignature(const Model& 
   if (!edge.ok()) return edge.status();
   auto signature = Signature::Create(*schema, *edge);
   if (!signature.ok()) return signature.status();
+  if (absl::Status status = (*signature)->ReadInitialStates(initial_states); !status.ok()) return status;
   const QueueSettings settings = QueueSettingsOf(config);
   bool run_together = settings.batches();
   if (config.has_sequence_batching()) {

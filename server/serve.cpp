@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -129,6 +130,8 @@ RuntimeOptions RuntimeOptionsOf(const config::Settings& settings) {
   RuntimeOptions options;
   options.threads = settings.threads();
   options.operator_threads = settings.operator_threads();
+  // As many as may warm up models at once.
+  options.background_threads = std::max(1, settings.load_threads());
   options.operator_libraries = {settings.operator_library().begin(), settings.operator_library().end()};
   options.device = settings.device();
   options.memory_limit = settings.memory_limit();

@@ -10,6 +10,7 @@ StrideOrder OrderOfArgument(const TensorFacts& tensor) {
   const bool exact = tensor.ones == 0 && tensor.zeros == 0;
   if (tensor.layout_class == LayoutClass::kContiguous) return StrideOrder::Default(exact);
   if (tensor.layout_class == LayoutClass::kChannelsLast) return StrideOrder::ChannelsLast(exact);
+  if (tensor.layout_class == LayoutClass::kChannelsLast3d) return StrideOrder::ChannelsLast3d(exact);
   return {};
 }
 

@@ -51,6 +51,13 @@ class RandomViews {
     const auto place = [&](size_t bound) { return rank == 4 ? 2 * Below((bound + 1) / 2) : Below(bound); };
     Add("Tensor", "stacked", c10::str("aten::stack(%list, %c", place(rank + 1), ")"));
     if (rank > 0) Add("Tensor", "joined", c10::str("aten::cat(%list, %c", place(rank), ")"));
+    if (rank == 0) return;
+    // Two that are each expanded where the other, perhaps, is not.
+    for (const char* const one : {"some", "others"}) {
+      Add("Tensor", one, c10::str("aten::slice.Tensor(%", name_, ", %c", Below(rank), ", %c0, %c1, %c1)"));
+    }
+    Add("Tensor", "outer", "aten::mul.Tensor(%some, %others)");
+    Add("Tensor", "three", "aten::addcmul(%some, %others, %outer, %c1)");
   }
 
   std::string Text() const {

@@ -105,6 +105,17 @@ std::vector<std::vector<IValue>> Examples() {
       {at::rand({2, 1, 1, 3}).permute({0, 3, 1, 2}), at::rand({3, 1, 1}), w, i, at::rand({4}) > 0.5, s},
       {at::rand({2, 4, 4, 1}).permute({0, 3, 1, 2}), at::rand({3, 1, 1}), w.slice(1, 0, 1), i, at::rand({4}) > 0.5, s},
       {at::rand({2, 3, 4, 4}), at::rand({4}), w.contiguous(at::MemoryFormat::ChannelsLast), i, at::rand({4}) > 0.5, s},
+      {at::rand({2, 3, 4, 5, 6}), at::rand({6}), at::rand({6, 3, 1, 3, 3}), i, at::rand({4}) > 0.5, s},
+      {at::rand({2, 3, 4, 5, 6}).contiguous(at::MemoryFormat::ChannelsLast3d), at::rand({6}), at::rand({6, 3, 1, 3, 3}),
+       i, at::rand({4}) > 0.5, s},
+      {at::rand({2, 4, 5, 6, 3}).permute({0, 4, 1, 2, 3}), at::rand({3, 1, 1, 1}),
+       at::rand({6, 3, 1, 3, 3}).contiguous(at::MemoryFormat::ChannelsLast3d), i, at::rand({4}) > 0.5, s},
+      {at::rand({1, 3, 4, 5, 6}).contiguous(at::MemoryFormat::ChannelsLast3d), at::rand({6}), at::rand({6, 3, 1, 1, 1}),
+       i, at::rand({4}) > 0.5, s},
+      {at::rand({2, 4, 5, 6, 1}).permute({0, 4, 1, 2, 3}), at::rand({6}), at::rand({6, 1, 1, 3, 3}), i,
+       at::rand({4}) > 0.5, s},
+      {at::rand({2, 1, 1, 1, 3}).permute({0, 4, 1, 2, 3}), at::rand({1}), at::rand({6, 3, 1, 1, 1}), i,
+       at::rand({4}) > 0.5, s},
       // Contiguous in two formats.
       {at::empty_strided({2, 3, 1, 1}, {3, 1, 3, 3}).fill_(1), at::rand({3, 1, 1}), w, i, at::rand({4}) > 0.5, s},
   };
@@ -343,6 +354,18 @@ const std::vector<std::pair<const char*, const char*>>& Statements() {
       {"List[Tensor]", "aten::chunk(%x, {int:2}, {int:1})"},
       {"Tensor",
        "aten::max_pool2d(%x, {List[int]:[3, 2]}, {List[int]:[]}, {List[int]:[1, 0]}, {List[int]:[1, 1]}, {bool:True})"},
+      {"Tensor",
+       "aten::conv3d(%x, %w, {NoneType:None}, {List[int]:[1, 2, 1]}, {List[int]:[0, 1, 0]}, {List[int]:[1, 1, 1]}, "
+       "{int:1})"},
+      {"Tensor",
+       "aten::max_pool3d(%x, {List[int]:[1, 2, 2]}, {List[int]:[]}, {List[int]:[0, 1, 0]}, {List[int]:[1, 1, 1]}, "
+       "{bool:True})"},
+      {"Tensor",
+       "aten::avg_pool3d(%x, {List[int]:[1, 2, 2]}, {List[int]:[1, 1, 2]}, {List[int]:[0, 0, 0]}, {bool:False}, "
+       "{bool:True}, {NoneType:None})"},
+      {"Tensor", "aten::adaptive_avg_pool3d(%x, {List[int]:[1, 1, 1]})"},
+      {"Tensor", "aten::adaptive_avg_pool3d(%x, {List[int]:[1, 2, 2]})"},
+      {"Tensor", "aten::contiguous(%x, {int:3})"},
       {"Tensor", "aten::slice.Tensor(%x, {int:2}, {int:-3}, {int:3}, {int:2})"},
       {"Tensor", "aten::slice.Tensor(%x, {int:2}, {int:3}, {int:1}, {int:1})"},
       {"Tensor", "aten::slice.Tensor(%x, {int:2}, {int:-9}, {int:9}, {int:3})"},

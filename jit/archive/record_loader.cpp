@@ -9,6 +9,7 @@
 
 #include "jit/archive/crc32.h"
 #include "jit/archive/zip_format.h"
+#include "jit/support/background_thread.h"
 #include "jit/support/load_budget.h"
 #include "jit/support/processors.h"
 
@@ -35,8 +36,8 @@ constexpr uint64_t kWrongHeader = 1;
 RecordLoader::RecordLoader(std::shared_ptr<const Mapping> mapping, std::vector<Entry> entries, uint64_t end)
     : mapping_(std::move(mapping)) {
   Plan(std::move(entries), end);
-  const uint64_t useful =
-      std::min<uint64_t>({kMostThreads, static_cast<uint64_t>(UsableProcessors()), end / kPieceSize});
+  const uint64_t most = IsInBackground() ? 0 : kMostThreads;
+  const uint64_t useful = std::min<uint64_t>({most, static_cast<uint64_t>(UsableProcessors()), end / kPieceSize});
   try {
     for (uint64_t i = 0; i < useful; ++i) threads_.emplace_back([this] { Work(); });
   } catch (const std::system_error&) {

@@ -2,7 +2,8 @@
 // bytes against their checksum. Threads work through the file from front to back, large records in pieces, while the
 // caller already reads what it needs first; a record that nobody has begun is brought by whoever asks for it. Copying
 // and checksums are most of the time that loading an archive takes, so both are done at once, while a piece is in the
-// processor's cache.
+// processor's cache. In the background (support/background_thread.h) there are no such threads, and the caller does it
+// all.
 //
 // Load and LoadAll may be called from several threads. A flaw is an ArchiveError that names file and record, thrown to
 // whoever asks for the record, each time.

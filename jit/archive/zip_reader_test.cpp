@@ -8,11 +8,14 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <string>
+#include <thread>
 
 #include "jit/archive/crc32.h"
 #include "jit/archive/test_values.h"
+#include "jit/support/background_thread.h"
 
 namespace hearth {
 namespace {
@@ -225,6 +228,25 @@ TEST_F(LargeZipFile, HasItsRecordsInWhateverOrderTheyAreAskedFor) {
     zip.ReadAll();
     EXPECT_TRUE(zip.Read("large").view() == large_);
   }
+}
+
+size_t ThreadsOfProcess() {
+  const std::filesystem::directory_iterator threads("/proc/self/task");
+  return static_cast<size_t>(std::distance(begin(threads), end(threads)));
+}
+
+TEST_F(LargeZipFile, InTheBackgroundItHasNoThreadsOfItsOwn) {
+  WriteTestFile(path_, zip_);
+  std::thread([&] {
+    TakeLowPriority();
+    const size_t before = ThreadsOfProcess();
+    const ZipReader zip = Open();
+    EXPECT_EQ(ThreadsOfProcess(), before);
+    EXPECT_EQ(zip.Read("z").view(), "behind");
+    EXPECT_TRUE(zip.Read("large").view() == large_);
+    zip.ReadAll();
+    EXPECT_EQ(zip.Read("a").view(), "before");
+  }).join();
 }
 
 TEST_F(LargeZipFile, IsItsOwnOnceAllIsRead) {

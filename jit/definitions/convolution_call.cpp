@@ -73,6 +73,11 @@ bool ConvolutionCall::IsOfPixels() const {
 
 std::optional<ConvolutionCall> ConvolutionCall::Of(const Node& node) { return CallOf(node, c10::aten::conv2d, 2); }
 
+std::optional<ConvolutionCall> ConvolutionCall::OfImagesOrVolumes(const Node& node) {
+  std::optional<ConvolutionCall> images = Of(node);
+  return images ? images : CallOf(node, c10::aten::conv3d, 3);
+}
+
 std::optional<ConvolutionCall> ConvolutionCall::OfSequences(const Node& node) {
   std::optional<ConvolutionCall> call = CallOf(node, c10::aten::conv1d, 1);
   if (!call) return {};

@@ -1,4 +1,5 @@
-// A convolution of images or of sequences, as a node calls it, with a weight and settings that are constants.
+// A convolution of images, of volumes or of sequences, as a node calls it, with a weight and settings that are
+// constants.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -15,16 +16,19 @@ namespace hearth {
 std::optional<bool> IsTransposedConvolution(const Node& node);
 
 struct ConvolutionCall {
-  at::Tensor weight;                               // [out, in / groups, height, width], dense
-  std::vector<int64_t> padding, stride, dilation;  // two of each
+  at::Tensor weight;  // [out, in / groups, height, width], dense; of volumes [out, in / groups, depth, height, width]
+  std::vector<int64_t> padding, stride, dilation;  // two of each, of volumes three
   int64_t groups = 1;
 
-  // Whether each pixel of the result is that of the image in the same place, multiplied with a matrix.
+  bool is_of_volumes() const { return weight.dim() == 5; }
+  // Of images: whether each pixel of the result is that of the image in the same place, multiplied with a matrix.
   bool IsOfPixels() const;
 
   // What aten::conv2d or a convolution of images that is not transposed is told beside its input. Null if the node
   // calls none, if its weight or a setting is no constant, or if LibTorch would not accept them.
   static std::optional<ConvolutionCall> Of(const Node& node);
+  // The same, or what aten::conv3d or a convolution of volumes, [batch, channels, depth, height, width], is told.
+  static std::optional<ConvolutionCall> OfImagesOrVolumes(const Node& node);
   // Of aten::conv1d or a convolution of sequences, [batch, channels, length]: the same convolution of images of one
   // row. The weight is a view of the node's.
   static std::optional<ConvolutionCall> OfSequences(const Node& node);

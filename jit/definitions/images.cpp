@@ -134,15 +134,18 @@ StrideOrder OrderOfSequences(Call& call) {
   return StrideOrder::Default(true);
 }
 
-// Of images: in the format that the input or the weight suggests.
+// Of images or volumes: in the format that the input or the weight suggests.
 StrideOrder OrderOfConvolution(Call& call) {
   const ValueFacts& input = call.in(0);
   const ValueFacts& weight = call.in(1);
   if (input.rank() == 3u && weight.rank() == 3u) return OrderOfSequences(call);
-  if (input.rank() != 4u || weight.rank() != 4u) return {};
+  const bool of_volumes = input.rank() == 5u && weight.rank() == 5u;
+  if (!of_volumes && (input.rank() != 4u || weight.rank() != 4u)) return {};
   const auto of_input = SuggestedFormat(call.sizes(), input), of_weight = SuggestedFormat(call.sizes(), weight);
   constexpr auto kDefault = c10::MemoryFormat::Contiguous, kChannelsLast = c10::MemoryFormat::ChannelsLast;
   if (of_input == kDefault && of_weight == kDefault) return StrideOrder::Default(true);
+  // Some of what computes volumes gives the default order all the same.
+  if (of_volumes) return {};
   if (!FollowsChannelsLast(call) || !call.sizes().IsAtLeast(input.sizes->front(), 1)) return {};
   if (of_input == kChannelsLast || of_weight == kChannelsLast) return StrideOrder::ChannelsLast(true);
   const bool images = input.contiguous() || input.order.is_channels_last();
@@ -168,10 +171,10 @@ void PlannedConvolution(Call& call) {
   const auto* planned = constant == nullptr ? nullptr : libraries::Convolution::Unwrap(*constant);
   const ValueFacts& image = call.in(call.has("self") ? 1 : 0);
   const std::optional<KnownSizes>& input = image.sizes;
-  if (planned == nullptr || !input || input->size() != 4) return;
+  if (planned == nullptr || !input || static_cast<int64_t>(input->size()) != planned->weight().dim()) return;
   const libraries::ConvolutionSettings& settings = planned->settings();
   KnownSizes sizes = {input->front(), planned->weight().size(0)};
-  for (size_t i = 0; i < 2; ++i) {
+  for (size_t i = 0; i + 2 < input->size(); ++i) {
     const KnownSize kernel = planned->weight().size(static_cast<int64_t>(i) + 2);
     sizes.push_back(Window(call.sizes(), (*input)[i + 2], kernel, KnownSize(settings.stride[i]),
                            KnownSize(settings.padding[i]), KnownSize(settings.dilation[i])));
@@ -184,7 +187,7 @@ void PlannedConvolution(Call& call) {
   // Plans that record gradients have none of these.
   facts.requires_grad = false;
   facts.sizes = std::move(sizes);
-  call.GiveOrder(StrideOrder::ChannelsLast(true));
+  call.GiveOrder(input->size() == 5 ? StrideOrder::ChannelsLast3d(true) : StrideOrder::ChannelsLast(true));
 }
 
 void Convolution(Call& call) {
@@ -239,6 +242,11 @@ size_t SpatialRank(const Call& call) {
   }
   return 3;
 }
+// The maxima are in the format that the input suggests, means in the default order.
+StrideOrder OrderOfPooledVolumes(Call& call) {
+  if (call.node().kind() != c10::aten::max_pool3d) return StrideOrder::Default(true);
+  return SuggestedFormat(call.sizes(), call.in(0)) ? OrderOfSuggested(call.sizes(), call.in(0)) : StrideOrder();
+}
 void Pool(Call& call) {
   const size_t spatial = SpatialRank(call);
   const std::optional<KnownSizes>& from = call.in(0).sizes;
@@ -257,6 +265,7 @@ void Pool(Call& call) {
     }
   }
   Resample(call, spatial, to);
+  if (spatial == 3 && call.in(0).rank() == 5u) return call.GiveOrder(OrderOfPooledVolumes(call));
   if (spatial != 2 || call.in(0).rank() != 4u) return;
   // As if by single steps: where sizes are rounded up, the last window may stand beyond.
   const bool keeps_ambiguity = OneGivesOne(At(kernel, 0), 1, At(padding, 0), At(dilation, 0)) &&
@@ -287,12 +296,22 @@ std::optional<KnownSizes> SizesByFactors(Call& call, size_t spatial) {
   }
   return to;
 }
+// Of one pixel each they are dense in every order, others in the default one.
+void AverageOfVolumes(Call& call) {
+  const KnownSizes& sizes = *call.out().sizes;
+  const bool is_default = SuggestedFormat(call.sizes(), call.in(0)) == c10::MemoryFormat::Contiguous;
+  const auto has_several = [&](size_t side) { return call.sizes().IsAtLeast(sizes[side], 2); };
+  const bool are_pixels = sizes[2] == 1 && sizes[3] == 1 && sizes[4] == 1;
+  if (are_pixels || is_default || has_several(2) || has_several(3) || has_several(4))
+    call.GiveOrder(StrideOrder::Default(is_default || !are_pixels));
+}
 // In the format that the input suggests; there may be more pixels than the input has. One pixel is dense in both.
 void ResampleTo(Call& call) {
   auto to = call.numbers("output_size");
   if (!to) to = SizesByFactors(call, SpatialRank(call));
   Resample(call, SpatialRank(call), to);
-  if (call.in(0).rank() != 4u) return;
+  if (call.node().kind() == c10::aten::adaptive_avg_pool3d && call.in(0).rank() == 5u) return AverageOfVolumes(call);
+  if (SpatialRank(call) != 2 || call.in(0).rank() != 4u) return;
   const auto format = SuggestedFormat(call.sizes(), call.in(0));
   for (size_t i = 0; i < call.num_outputs(); ++i) {
     const KnownSizes& sizes = *call.out(i).sizes;
@@ -306,7 +325,7 @@ void ResampleTo(Call& call) {
 
 void BatchNorm(Call& call) {
   call.Give(0, call.in(0), call.in(0).dtype, call.in(0).sizes);
-  if (call.in(0).rank() == 4u) call.GiveOrder(OrderOfSuggested(call.sizes(), call.in(0)));
+  if (call.in(0).rank() == 4u || call.in(0).rank() == 5u) call.GiveOrder(OrderOfSuggested(call.sizes(), call.in(0)));
 }
 
 // Two numbers a dimension, from the last one on.
@@ -324,7 +343,8 @@ void Pad(Call& call) {
   call.Give(0, call.in(0), call.in(0).dtype, std::move(sizes));
   const c10::IValue* mode = call.has("mode") ? call.constant("mode") : nullptr;
   const bool is_constant = !call.has("mode") || (mode != nullptr && mode->toStringRef() == "constant");
-  const bool is_image = call.in(0).contiguous() || call.in(0).order.is_channels_last();
+  const StrideOrder& before = call.in(0).order;
+  const bool is_image = before.is_default() || before.is_channels_last() || before.is_channels_last_3d();
   if (!is_constant || !is_image || !pad || !SuggestedFormat(call.sizes(), call.in(0))) return;
   const auto at_least = [&](int64_t least) {
     return [&call, least](KnownSize size) { return call.sizes().IsAtLeast(size, least); };

@@ -44,6 +44,7 @@ StrideOrder OrderOfConcatenation(Call& call, const std::vector<ValueFacts>& part
   };
   if (std::ranges::any_of(parts, suggests(c10::MemoryFormat::Contiguous))) return StrideOrder::Default(true);
   if (std::ranges::all_of(parts, suggests(c10::MemoryFormat::ChannelsLast))) return StrideOrder::ChannelsLast(true);
+  if (std::ranges::all_of(parts, suggests(c10::MemoryFormat::ChannelsLast3d))) return StrideOrder::ChannelsLast3d(true);
   // Parts of several channels each suggest another format than their own only where all are of one pixel, or have an
   // odd stride in a dimension of size 1, which no operator gives its result.
   const bool of_channels =

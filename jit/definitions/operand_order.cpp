@@ -39,22 +39,25 @@ StrideOrder OrderOfDefaultOnes(SizeAlgebra& algebra, const Operands& operands, c
 
 // What TensorIterator does to find the nesting of new memory (its reorder_dimensions): it sorts the dimensions, from
 // the last to the first, by insertion, asking the operands one after the other which of two dimensions is the outer
-// one.
+// one. One goes past those that no operand compares it with.
 class DimensionSort {
  public:
   DimensionSort(SizeAlgebra& algebra, const Operands& operands, const KnownSizes& sizes)
       : algebra_(algebra), operands_(operands), sizes_(sizes) {}
 
-  // Unknown where an answer is, or where no operand says anything of two dimensions.
+  // Unknown where an answer is.
   StrideOrder Run() const {
     std::vector<size_t> inner_first(sizes_.size());
     for (size_t i = 0; i < inner_first.size(); ++i) inner_first[i] = inner_first.size() - 1 - i;
     for (size_t i = 1; i < inner_first.size(); ++i) {
-      for (size_t at = i; at > 0; --at) {
-        const Answer answer = Ask(inner_first[at - 1], inner_first[at]);
+      size_t moved = i;
+      for (size_t at = i; at-- > 0;) {
+        const Answer answer = Ask(inner_first[at], inner_first[moved]);
+        if (answer == Answer::kUnknown) return {};
         if (answer == Answer::kSecondIsOuter) break;
-        if (answer != Answer::kFirstIsOuter) return {};
-        std::swap(inner_first[at - 1], inner_first[at]);
+        if (answer == Answer::kNothing) continue;
+        std::swap(inner_first[at], inner_first[moved]);
+        moved = at;
       }
     }
     std::vector<PartOrder::Level> levels;

@@ -10,9 +10,11 @@ StrideOrder StrideOrder::Default(bool exact) { return {{}, exact}; }
 
 StrideOrder StrideOrder::ChannelsLast(bool exact) { return {{0, 2, 3, 1}, exact}; }
 
+StrideOrder StrideOrder::ChannelsLast3d(bool exact) { return {{0, 2, 3, 4, 1}, exact}; }
+
 StrideOrder StrideOrder::Of(const at::Tensor& tensor) {
   for (const bool exact : {true, false}) {
-    for (const StrideOrder& order : {Default(exact), ChannelsLast(exact)}) {
+    for (const StrideOrder& order : {Default(exact), ChannelsLast(exact), ChannelsLast3d(exact)}) {
       if (order.HoldsOf(tensor)) return order;
     }
   }
@@ -25,6 +27,7 @@ StrideOrder StrideOrder::OfStrides(at::IntArrayRef sizes, at::IntArrayRef stride
   std::ranges::stable_sort(nesting, [&](uint8_t a, uint8_t b) { return strides[a] > strides[b]; });
   std::vector<StrideOrder> orders = {Default(false)};
   if (sizes.size() == 4) orders.push_back(ChannelsLast(false));
+  if (sizes.size() == 5) orders.push_back(ChannelsLast3d(false));
   orders.push_back(Nested(std::move(nesting), false));
   for (StrideOrder& order : orders) {
     const std::vector<int64_t> dense = order.Strides(sizes);
@@ -38,6 +41,8 @@ StrideOrder StrideOrder::OfStrides(at::IntArrayRef sizes, at::IntArrayRef stride
 }
 
 bool StrideOrder::is_channels_last() const { return IsLike(ChannelsLast(false)); }
+
+bool StrideOrder::is_channels_last_3d() const { return IsLike(ChannelsLast3d(false)); }
 
 StrideOrder StrideOrder::Inexact() const {
   StrideOrder order = *this;

@@ -26,15 +26,18 @@ class StrideOrder {
   static StrideOrder Default(bool exact);
   // Of a batch of images: N, H, W, C.
   static StrideOrder ChannelsLast(bool exact);
+  // Of a batch of volumes: N, D, H, W, C.
+  static StrideOrder ChannelsLast3d(bool exact);
   // Of strides, for sizes of 1 and more; unknown if the elements are not dense.
   static StrideOrder OfStrides(at::IntArrayRef sizes, at::IntArrayRef strides);
-  // Of a plain tensor; unknown if it has neither of these two.
+  // Of a plain tensor; unknown if it has none of these.
   static StrideOrder Of(const at::Tensor& tensor);
 
   bool is_known() const { return known_; }
   bool is_exact() const { return exact_; }
   bool is_default() const { return known_ && nesting_.empty(); }
-  bool is_channels_last() const;
+  bool is_channels_last() const;     // of images
+  bool is_channels_last_3d() const;  // of volumes
   bool is_default_exactly() const { return is_default() && exact_; }
   // Whether both are known, and the same but perhaps for the strides of dimensions of size 1.
   bool IsLike(const StrideOrder& other) const { return known_ && other.known_ && nesting_ == other.nesting_; }

@@ -11,8 +11,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "jit/executor/background_thread.h"
 #include "jit/executor/processor_budget.h"
+#include "jit/support/background_thread.h"
 #include "jit/support/errors.h"
 #include "jit/support/large_stack.h"
 #include "jit/support/logging.h"

@@ -202,7 +202,7 @@ void ModelExecutor::RunAsync(const Method& method, std::vector<c10::IValue> argu
   }
   options.token = std::move(settings.token);
   options.memory = std::move(settings.memory);
-  options.pool = pool_;
+  options.pool = settings.pool != nullptr && method.plan.generators.empty() ? settings.pool : pool_;
   options.keep_alive[0] = std::move(settings.self);
   // The turn ends with the run and its forks, after the completion: the answer may be part of the module's state, and
   // the next run that writes it waits until the answer has been taken.

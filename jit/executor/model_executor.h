@@ -98,6 +98,9 @@ class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
     ChoiceRequest request;              // as Tiers::Choose takes it
     int operator_threads = 0;           // as RunOptions has it
     unsigned* tier = nullptr;           // where the tier that the run begins in is told; may be null
+    // In place of the executor's; null: that. Has no effect on a run that draws random numbers, for whose end runs of
+    // other models may wait.
+    ThreadPool* pool = nullptr;
     // This executor, which the run and its forks keep alive; null: counted once more where all runs count it.
     std::shared_ptr<ModelExecutor> self;
   };

@@ -11,10 +11,10 @@
 
 #include "jit/analysis/argument_spec.h"
 #include "jit/device/device.h"
-#include "jit/executor/background_thread.h"
 #include "jit/executor/copied_values.h"
 #include "jit/executor/random_sample.h"
 #include "jit/executor/value_difference.h"
+#include "jit/support/background_thread.h"
 #include "jit/support/errors.h"
 #include "jit/support/logging.h"
 #include "jit/support/memory_account.h"

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "jit/support/background_thread.h"
 #include "jit/support/large_stack.h"
 #include "jit/support/operator_threads.h"
 #include "jit/support/processors.h"
@@ -67,12 +68,16 @@ thread_local Worker* this_worker = nullptr;
 }  // namespace
 
 struct ThreadPool::Impl {
-  Impl(int count, int operator_threads)
-      : operator_threads(operator_threads), queues(static_cast<size_t>(count)), workers(static_cast<size_t>(count)) {
+  Impl(int count, int operator_threads, Priority priority)
+      : operator_threads(operator_threads),
+        priority(priority),
+        queues(static_cast<size_t>(count)),
+        workers(static_cast<size_t>(count)) {
     for (size_t i = 0; i < workers.size(); ++i) workers[i].number = i;
   }
 
   const int operator_threads;  // 0: they share the processors
+  const Priority priority;
   std::vector<Queue> queues;
   std::vector<Worker> workers;
   // How many of `sleepers` there are. Whoever posts looks at it after his task is in a queue, and whoever falls asleep
@@ -91,7 +96,9 @@ struct ThreadPool::Impl {
   std::vector<std::unique_ptr<LargeStackThread>> threads;
 
   void Work(size_t number) {
-    pthread_setname_np(pthread_self(), ("hearth-run-" + std::to_string(number)).c_str());
+    const bool low = priority == Priority::kLow;
+    pthread_setname_np(pthread_self(), ((low ? "hearth-warm-" : "hearth-run-") + std::to_string(number)).c_str());
+    if (low) TakeLowPriority();
     pool_of_this_thread = this;
     this_worker = &workers[number];
     // LibTorch's own parallel regions are set up once for each thread that starts them.
@@ -193,8 +200,8 @@ struct ThreadPool::Impl {
   }
 };
 
-ThreadPool::ThreadPool(int threads, int operator_threads)
-    : impl_(std::make_unique<Impl>(threads > 0 ? threads : UsableProcessors(), operator_threads)) {
+ThreadPool::ThreadPool(int threads, int operator_threads, Priority priority)
+    : impl_(std::make_unique<Impl>(threads > 0 ? threads : UsableProcessors(), operator_threads, priority)) {
   for (size_t i = 0; i < impl_->workers.size(); ++i) {
     impl_->threads.push_back(std::make_unique<LargeStackThread>([impl = impl_.get(), i] { impl->Work(i); }));
   }

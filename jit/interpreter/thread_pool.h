@@ -17,9 +17,12 @@ namespace hearth {
 
 class ThreadPool {
  public:
+  // kLow: as TakeLowPriority has it (support/background_thread.h).
+  enum class Priority : uint8_t { kUsual, kLow };
+
   // 0 threads: UsableProcessors. `operator_threads`: how many each operator has that they call; 0: as ShareProcessors
   // says.
-  explicit ThreadPool(int threads, int operator_threads = 0);
+  explicit ThreadPool(int threads, int operator_threads = 0, Priority priority = Priority::kUsual);
   // Finishes what is queued, then joins.
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;

@@ -2,10 +2,13 @@
 
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <torch/library.h>
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
+#include <future>
 #include <latch>
 #include <mutex>
 #include <optional>
@@ -33,6 +36,19 @@ TEST(ThreadPoolTest, TasksThatTasksPostAreAllRunBeforeThePoolEnds) {
   for (int i = 0; i < kTasks; ++i) pool->Post([&next] { next(kDepth - 1); });
   pool.reset();
   EXPECT_EQ(run, kTasks * kDepth);
+}
+
+TEST(ThreadPoolTest, APoolOfLowPriorityGivesWayToTheOthers) {
+  const int usual = getpriority(PRIO_PROCESS, 0);
+  const auto priority_in = [](ThreadPool& pool) {
+    std::promise<int> priority;
+    pool.Post([&] { priority.set_value(getpriority(PRIO_PROCESS, 0)); });
+    return priority.get_future().get();
+  };
+  ThreadPool pool(1);
+  ThreadPool low(1, 0, ThreadPool::Priority::kLow);
+  EXPECT_EQ(priority_in(low), std::min(usual + 5, 19));
+  EXPECT_EQ(priority_in(pool), usual);
 }
 
 TEST(ThreadPoolTest, ATaskIsNotLeftBehindAThreadThatIsBusy) {

@@ -4,6 +4,7 @@
 #include <ATen/Parallel.h>
 #include <ATen/ops/add_ops.h>
 #include <ATen/ops/convolution.h>
+#include <c10/util/accumulate.h>
 
 #include <algorithm>
 #include <utility>
@@ -43,8 +44,8 @@ bool IsFloat(const at::Tensor& tensor) {
 double NanosecondsOf(const Convolution& convolution, at::IntArrayRef result) {
   constexpr double kProductsOfNanosecond = 50;
   const at::IntArrayRef weight = convolution.weight().sizes();
-  const double elements = static_cast<double>(result[0] * result[1]) * static_cast<double>(result[2] * result[3]);
-  return elements * static_cast<double>(weight[1] * weight[2] * weight[3]) / kProductsOfNanosecond;
+  const auto elements = static_cast<double>(c10::multiply_integers(result));
+  return elements * static_cast<double>(c10::multiply_integers(weight.slice(1))) / kProductsOfNanosecond;
 }
 
 // Empty where the library has nothing good. Throws dnnl::error for what it cannot even describe.
@@ -53,8 +54,8 @@ Descriptor Describe(const Convolution& convolution, at::IntArrayRef input, at::I
   const ConvolutionSettings& settings = convolution.settings();
   memory::dims dilation;
   for (const int64_t number : settings.dilation) dilation.push_back(number - 1);
-  const memory::desc from = DenseForm(input, memory::format_tag::nhwc),
-                     to = DenseForm(result, memory::format_tag::nhwc);
+  const auto channels_last = input.size() == 5 ? memory::format_tag::ndhwc : memory::format_tag::nhwc;
+  const memory::desc from = DenseForm(input, channels_last), to = DenseForm(result, channels_last);
   const memory::desc bias = has_bias ? DenseForm({result[1]}, memory::format_tag::a) : memory::desc();
   const auto kind = dnnl::prop_kind::forward_inference;
   const auto algorithm = dnnl::algorithm::convolution_direct;
@@ -65,6 +66,8 @@ Descriptor Describe(const Convolution& convolution, at::IntArrayRef input, at::I
                                           settings.padding, settings.padding, attributes, /*allow_empty=*/true);
   return made.get(true) != nullptr && IsOptimized(made) ? made : Descriptor();
 }
+
+bool IsOfVolumes(const Convolution& convolution) { return convolution.weight().dim() == 5; }
 
 // Whether each pixel of the result is computed of one of the input's, of all of its channels.
 bool IsOfSinglePixels(const Convolution& convolution) {
@@ -86,7 +89,7 @@ bool IsDepthwise(const Convolution& convolution) {
 class ImagesOfPixels {
  public:
   explicit ImagesOfPixels(const at::Tensor& images) : images_(images), stride_(images.stride(3)) {
-    if (Convolution::TakesAsTheyLie(images)) return;
+    if (LieInPixels(images)) return;
     images_ = images.contiguous(at::MemoryFormat::ChannelsLast);
     stride_ = images.size(1);
   }
@@ -102,7 +105,7 @@ class ImagesOfPixels {
 
 at::Tensor ChannelsLast(at::IntArrayRef sizes) {
   return at::detail::empty_cpu(sizes, at::kFloat, std::nullopt, std::nullopt, std::nullopt,
-                               at::MemoryFormat::ChannelsLast);
+                               ChannelsLastFormat(sizes.size()));
 }
 
 // Images whose channels are those of `images`, each so many times in a row.
@@ -125,7 +128,7 @@ constexpr int kThreadsForGroups = 4;
 // but for depthwise ones with AVX-512; several are sooner awake for ours, and every other operator of a plan shares its
 // work with the same threads (support/worker_threads.h).
 bool PrefersOwnKernels(const Convolution& convolution) {
-  if (!kernels::HasVectors()) return false;
+  if (!kernels::HasVectors() || IsOfVolumes(convolution)) return false;
   const int threads = at::get_num_threads();
   if (IsDepthwise(convolution)) return threads > 1 || kernels::HasAvx512();
   const int64_t groups = convolution.settings().groups;
@@ -134,6 +137,7 @@ bool PrefersOwnKernels(const Convolution& convolution) {
 }
 
 std::shared_ptr<const WeightForm> OwnFormOf(const Convolution& convolution) {
+  if (IsOfVolumes(convolution)) return nullptr;
   if (IsOfSinglePixels(convolution)) return OwnForm(WeightUser::kProduct);
   if (IsDepthwise(convolution)) return OwnForm(WeightUser::kDepthwise);
   return OwnForm(WeightUser::kConvolution, convolution.settings().groups);
@@ -142,24 +146,24 @@ std::shared_ptr<const WeightForm> OwnFormOf(const Convolution& convolution) {
 }  // namespace
 
 Convolution::Convolution(at::Tensor weight, ConvolutionSettings settings)
-    : weight_(std::move(weight)), settings_(std::move(settings)), primitives_(std::make_unique<PrimitiveTable>()) {
-  TORCH_CHECK(IsFloat(weight_) && weight_.dim() == 4 && settings_.groups > 0 &&
-                  weight_.size(0) % settings_.groups == 0 && settings_.padding.size() == 2 &&
-                  settings_.stride.size() == 2 && settings_.dilation.size() == 2,
-              "not a convolution of images");
+    : weight_(std::move(weight)),
+      settings_(std::move(settings)),
+      as_images_(VolumesAsImages::Of(weight_, settings_)),
+      primitives_(std::make_unique<PrimitiveTable>()) {
+  const size_t sides = settings_.padding.size();
+  TORCH_CHECK(IsFloat(weight_) && (sides == 2 || sides == 3) && weight_.dim() == static_cast<int64_t>(sides) + 2 &&
+                  settings_.groups > 0 && weight_.size(0) % settings_.groups == 0 && settings_.stride.size() == sides &&
+                  settings_.dilation.size() == sides,
+              "not a convolution of images or volumes");
+  if (as_images_)
+    of_images_ = std::make_unique<Convolution>(as_images_->WeightOf(weight_), as_images_->SettingsOf(settings_));
 }
 
 Convolution::~Convolution() = default;
 
-bool Convolution::TakesAsTheyLie(const at::Tensor& images) {
-  const int64_t pixel = images.stride(3), width = images.size(3), height = images.size(2);
-  return images.stride(1) == 1 && pixel >= images.size(1) && images.stride(2) == width * pixel &&
-         (images.size(0) == 1 || images.stride(0) == height * width * pixel);
-}
-
 std::vector<int64_t> Convolution::ResultSizes(at::IntArrayRef input) const {
   std::vector<int64_t> sizes = {input[0], weight_.size(0)};
-  for (size_t i = 0; i < 2; ++i) {
+  for (size_t i = 0; i < settings_.padding.size(); ++i) {
     const int64_t kernel = settings_.dilation[i] * (weight_.size(static_cast<int64_t>(i) + 2) - 1) + 1;
     sizes.push_back((input[i + 2] + 2 * settings_.padding[i] - kernel) / settings_.stride[i] + 1);
   }
@@ -167,6 +171,7 @@ std::vector<int64_t> Convolution::ResultSizes(at::IntArrayRef input) const {
 }
 
 std::shared_ptr<const WeightForm> Convolution::FormFor(at::IntArrayRef sizes) const {
+  if (of_images_) return of_images_->FormFor(as_images_->SizesOf(sizes));
   if (PrefersOwnKernels(*this)) return OwnFormOf(*this);
   const memory::desc any(WeightSizes(*this), memory::data_type::f32, memory::format_tag::any);
   const std::vector<int64_t> result = ResultSizes(sizes);
@@ -182,6 +187,14 @@ std::shared_ptr<const WeightForm> Convolution::FormFor(at::IntArrayRef sizes) co
   }
 }
 
+at::Tensor Convolution::Packed(const WeightForm& form) const {
+  return Pack(of_images_ ? of_images_->weight_ : weight_, form);
+}
+
+void Convolution::Add(PackedWeight packed) { (of_images_ ? *of_images_ : *this).packed_.push_back(std::move(packed)); }
+
+size_t Convolution::forms() const { return (of_images_ ? *of_images_ : *this).packed_.size(); }
+
 const PackedWeight* Convolution::Own(at::IntArrayRef sizes, std::string_view epilogue) const {
   const auto found = std::ranges::find_if(
       packed_, [](const PackedWeight& packed) { return packed.form->user != WeightUser::kLibrary; });
@@ -194,10 +207,12 @@ const PackedWeight* Convolution::Own(at::IntArrayRef sizes, std::string_view epi
 }
 
 void Convolution::Prepare(at::IntArrayRef sizes, bool has_bias, std::string_view epilogue) const {
+  if (of_images_) return of_images_->Prepare(as_images_->SizesOf(sizes), has_bias, epilogue);
   if (Own(sizes, epilogue) == nullptr) Prepared(sizes, has_bias, epilogue);
 }
 
 bool Convolution::IsPrepared(at::IntArrayRef sizes, bool has_bias, std::string_view epilogue) const {
+  if (of_images_) return of_images_->IsPrepared(as_images_->SizesOf(sizes), has_bias, epilogue);
   return Own(sizes, epilogue) != nullptr ||
          primitives_->Find({sizes, has_bias, epilogue, at::get_num_threads()}) != nullptr;
 }
@@ -232,12 +247,12 @@ std::optional<PreparedCall> Convolution::Make(at::IntArrayRef sizes, bool has_bi
 at::Tensor Convolution::RunByLibTorch(const at::Tensor& input, const at::Tensor* bias) const {
   const std::optional<at::Tensor> optional_bias = bias == nullptr ? std::nullopt : std::optional(*bias);
   return at::convolution(input, weight_, optional_bias, settings_.stride, settings_.padding, settings_.dilation,
-                         /*transposed=*/false, {0, 0}, settings_.groups)
-      .contiguous(at::MemoryFormat::ChannelsLast);
+                         /*transposed=*/false, /*output_padding=*/0, settings_.groups)
+      .contiguous(ChannelsLastFormat(input.sizes().size()));
 }
 
 void Convolution::Check(const at::Tensor& input, const at::Tensor* bias) const {
-  TORCH_CHECK(IsFloat(input) && input.dim() == 4 && input.size(1) == weight_.size(1) * settings_.groups,
+  TORCH_CHECK(IsFloat(input) && input.dim() == weight_.dim() && input.size(1) == weight_.size(1) * settings_.groups,
               "not an input of the convolution that was planned");
   TORCH_CHECK(bias == nullptr || (IsFloat(*bias) && bias->dim() == 1 && bias->size(0) == weight_.size(0)),
               "not a bias of the convolution that was planned");
@@ -245,7 +260,7 @@ void Convolution::Check(const at::Tensor& input, const at::Tensor* bias) const {
 
 void Convolution::Compute(const PreparedCall& prepared, const at::Tensor& input, const at::Tensor* bias,
                           at::Tensor& result) const {
-  const at::Tensor dense = input.contiguous(at::MemoryFormat::ChannelsLast);
+  const at::Tensor dense = input.contiguous(ChannelsLastFormat(input.sizes().size()));
   const at::Tensor dense_bias = bias == nullptr ? at::Tensor() : bias->contiguous();
   Execute(prepared, dense, packed_[prepared.packed].numbers, bias == nullptr ? nullptr : &dense_bias, result);
 }
@@ -315,6 +330,10 @@ void Convolution::ComputeOwn(const PackedWeight& packed, const at::Tensor& input
 at::Tensor Convolution::Run(const at::Tensor& input, const at::Tensor* bias, std::string_view epilogue) const {
   TORCH_CHECK(!Adds(epilogue), "a convolution that adds has a tensor to add to");
   Check(input, bias);
+  if (of_images_ && input.numel() > 0) {
+    const at::Tensor images = of_images_->Run(as_images_->ImagesOf(input), bias, epilogue);
+    return as_images_->VolumesOf(images, ResultSizes(input.sizes()));
+  }
   if (const PackedWeight* own = Own(input.sizes(), epilogue)) {
     at::Tensor result = ChannelsLast(ResultSizes(input.sizes()));
     ComputeOwn(*own, input, bias, epilogue, result);
@@ -336,9 +355,13 @@ void Convolution::RunOnto(at::Tensor& onto, const at::Tensor& input, const at::T
                           std::string_view epilogue) const {
   TORCH_CHECK(Adds(epilogue), "a convolution that does not add has no tensor to add to");
   Check(input, bias);
-  TORCH_CHECK(IsFloat(onto) && onto.dim() == 4 && onto.sizes() == at::IntArrayRef(ResultSizes(input.sizes())) &&
-                  onto.is_contiguous(at::MemoryFormat::ChannelsLast),
+  TORCH_CHECK(IsFloat(onto) && onto.sizes() == at::IntArrayRef(ResultSizes(input.sizes())) &&
+                  onto.is_contiguous(ChannelsLastFormat(onto.sizes().size())),
               "not a tensor that the convolution can be added to");
+  if (of_images_ && input.numel() > 0) {
+    at::Tensor images = as_images_->ImagesOf(onto);
+    return of_images_->RunOnto(images, as_images_->ImagesOf(input), bias, epilogue);
+  }
   if (const PackedWeight* own = Own(input.sizes(), epilogue)) {
     ComputeOwn(*own, input, bias, epilogue, onto);
     return;

@@ -1,9 +1,9 @@
-// A convolution of images whose weight is known and packed. Those of single pixels are products of matrices, which
-// kernels of hearth's own compute for any sizes (kernels/product.h), where the processor has what these need; so are
-// others on several threads (kernels/convolution.h), and depthwise ones also on one (kernels/depthwise.h). The rest are
-// planned with oneDNN: its primitives are made for the sizes that are known beforehand, and for others at their first
-// call. What it has no good code for is left to kernels of our own too, or goes to LibTorch where the processor lacks
-// what these need.
+// A convolution of images, or of volumes, whose weight is known and packed. Those of single pixels are products of
+// matrices, which kernels of hearth's own compute for any sizes (kernels/product.h), where the processor has what these
+// need; so are others on several threads (kernels/convolution.h), and depthwise ones also on one (kernels/depthwise.h).
+// The rest are planned with oneDNN: its primitives are made for the sizes that are known beforehand, and for others at
+// their first call. What it has no good code for is left to kernels of our own too, or goes to LibTorch where the
+// processor lacks what these need.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -17,27 +17,21 @@
 #include <vector>
 
 #include "jit/libraries/packed_weight.h"
+#include "jit/libraries/volumes.h"
 
 namespace hearth::libraries {
-
-struct ConvolutionSettings {
-  std::vector<int64_t> padding, stride, dilation;  // two of each
-  int64_t groups = 1;
-};
 
 class PrimitiveTable;
 struct PreparedCall;
 
-// Thread-safe but for Add.
+// Of volumes, [batch, in, depth, height, width], where this says images, [batch, in, height, width], if the weight has
+// a depth. Thread-safe but for Add.
 class Convolution : public torch::CustomClassHolder {
  public:
-  // `weight`: [out, in / groups, height, width], float32, plain. It is kept.
+  // `weight`: [out, in / groups, height, width], of volumes [out, in / groups, depth, height, width]; float32, plain.
+  // It is kept.
   Convolution(at::Tensor weight, ConvolutionSettings settings);
   ~Convolution() override;
-
-  // Whether an input [batch, in, height, width] needs no copy where hearth's own kernels compute: its pixels lie one
-  // after another, each with its channels side by side, perhaps with others between.
-  static bool TakesAsTheyLie(const at::Tensor& images);
 
   const at::Tensor& weight() const { return weight_; }
   const ConvolutionSettings& settings() const { return settings_; }
@@ -45,9 +39,11 @@ class Convolution : public torch::CustomClassHolder {
   // In which form the library wants the weight for inputs of these sizes, [batch, in, height, width], on as many
   // threads as the calling thread's operators have. Null where it has no good code for them.
   std::shared_ptr<const WeightForm> FormFor(at::IntArrayRef sizes) const;
+  // The weight in such a form.
+  at::Tensor Packed(const WeightForm& form) const;
   // The weight in one more form, for inputs of any sizes that the library has code for then; the first is preferred.
-  void Add(PackedWeight packed) { packed_.push_back(std::move(packed)); }
-  size_t forms() const { return packed_.size(); }
+  void Add(PackedWeight packed);
+  size_t forms() const;
 
   // Makes what calls with such inputs need.
   void Prepare(at::IntArrayRef sizes, bool has_bias, std::string_view epilogue) const;
@@ -77,6 +73,9 @@ class Convolution : public torch::CustomClassHolder {
 
   const at::Tensor weight_;
   const ConvolutionSettings settings_;
+  // Of volumes that are images: how, and the convolution of these, which computes all.
+  const std::optional<VolumesAsImages> as_images_;
+  std::unique_ptr<Convolution> of_images_;
   std::vector<PackedWeight> packed_;
   const std::unique_ptr<PrimitiveTable> primitives_;
 };

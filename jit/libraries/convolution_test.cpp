@@ -102,6 +102,78 @@ TEST(ConvolutionTest, AddsWhatIsThere) {
   }
 }
 
+struct VolumeLayer {
+  std::vector<int64_t> weight, padding, stride, dilation;
+};
+
+// Of whole kernels, of one slice, of pixels of several slices, of single pixels.
+const std::vector<VolumeLayer> kVolumeLayers = {
+    {{16, 3, 3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}},  {{24, 16, 3, 5, 2}, {1, 2, 0}, {2, 1, 2}, {1, 1, 1}},
+    {{24, 16, 1, 3, 5}, {0, 1, 2}, {1, 2, 1}, {1, 1, 1}}, {{45, 3, 1, 7, 7}, {0, 3, 3}, {1, 2, 2}, {1, 1, 1}},
+    {{24, 16, 3, 1, 1}, {1, 0, 0}, {1, 1, 1}, {1, 1, 1}}, {{24, 16, 2, 1, 1}, {1, 0, 0}, {2, 1, 1}, {2, 1, 1}},
+    {{24, 16, 1, 1, 1}, {0, 0, 0}, {1, 1, 1}, {1, 1, 1}}, {{24, 16, 1, 1, 1}, {0, 0, 0}, {2, 2, 2}, {1, 1, 1}},
+    {{24, 16, 1, 1, 1}, {1, 0, 0}, {1, 1, 1}, {1, 1, 1}}, {{8, 4, 3, 3, 3}, {2, 2, 2}, {1, 1, 1}, {2, 2, 2}},
+};
+
+at::Tensor Expected(const VolumeLayer& layer, const at::Tensor& input, const at::Tensor& weight,
+                    const std::optional<at::Tensor>& bias) {
+  return at::conv3d(input, weight, bias, layer.stride, layer.padding, layer.dilation);
+}
+
+c10::intrusive_ptr<Convolution> Planned(const VolumeLayer& layer, const at::Tensor& weight, at::IntArrayRef sizes) {
+  auto planned = c10::make_intrusive<Convolution>(
+      weight, ConvolutionSettings{layer.padding, layer.stride, layer.dilation, /*groups=*/1});
+  if (const auto form = planned->FormFor(sizes)) planned->Add({form, planned->Packed(*form)});
+  return planned;
+}
+
+TEST(ConvolutionTest, OfVolumesGivesWhatLibTorchDoes) {
+  constexpr auto kLast = at::MemoryFormat::ChannelsLast3d;
+  const int before = at::get_num_threads();
+  for (const VolumeLayer& layer : kVolumeLayers) {
+    const int64_t in = layer.weight[1];
+    const at::Tensor weight = at::randn(layer.weight), bias = at::randn({layer.weight[0]});
+    for (const int threads : {1, 3}) {
+      at::set_num_threads(threads);
+      const auto planned = Planned(layer, weight, {1, in, 6, 9, 8});
+      EXPECT_EQ(planned->forms(), 1u) << weight.sizes();
+      planned->Prepare({1, in, 6, 9, 8}, true, "relu");
+      EXPECT_TRUE(planned->IsPrepared({1, in, 6, 9, 8}, true, "relu"));
+      for (const at::Tensor& input :
+           {at::randn({1, in, 6, 9, 8}).contiguous(kLast), at::randn({2, in, 5, 7, 9}), at::randn({0, in, 5, 7, 9}),
+            at::randn({2, 6, 9, 8, in + 5}).permute({0, 4, 1, 2, 3}).narrow(1, 3, in),
+            at::randn({2, in, 6, 9, 16}).contiguous(kLast).narrow(4, 2, 9),
+            at::randn({3, in, 6, 9, 1}).expand({3, in, 6, 9, 7})}) {
+        for (const auto& [epilogue, function] : kActivations) {
+          const at::Tensor expected = Expected(layer, input, weight, bias);
+          const at::Tensor result = planned->Run(input, &bias, epilogue);
+          EXPECT_TRUE(AreClose(result, function(expected))) << weight.sizes() << input.sizes() << epilogue;
+          EXPECT_EQ(result.strides(), at::empty(expected.sizes(), kLast).strides());
+        }
+        EXPECT_TRUE(AreClose(planned->Run(input, nullptr, ""), Expected(layer, input, weight, {})));
+        const at::Tensor sum = Expected(layer, input, weight, bias);
+        const at::Tensor residual = at::randn(sum.sizes()).contiguous(kLast);
+        at::Tensor onto = residual.clone(kLast);
+        planned->RunOnto(onto, input, &bias, "add relu");
+        EXPECT_TRUE(AreClose(onto, at::relu(sum + residual))) << weight.sizes() << input.sizes();
+      }
+    }
+    at::set_num_threads(before);
+  }
+}
+
+TEST(ConvolutionTest, OfVolumesRaisesForWhatWasNotPlanned) {
+  for (const VolumeLayer& layer : kVolumeLayers) {
+    const int64_t in = layer.weight[1];
+    const auto planned = Planned(layer, at::randn(layer.weight), {1, in, 6, 9, 8});
+    EXPECT_ANY_THROW(planned->Run(at::randn({1, in, 9, 8}), nullptr, ""));
+    EXPECT_ANY_THROW(planned->Run(at::randn({1, in + 1, 6, 9, 8}), nullptr, ""));
+    EXPECT_ANY_THROW(planned->Run(at::randn({1, in, 0, 9, 8}), nullptr, "")) << layer.weight;
+    at::Tensor in_other_order = at::randn(planned->Run(at::randn({1, in, 6, 9, 8}), nullptr, "").sizes());
+    EXPECT_ANY_THROW(planned->RunOnto(in_other_order, at::randn({1, in, 6, 9, 8}), nullptr, "add"));
+  }
+}
+
 // In parts, of rows or of channels.
 TEST(ConvolutionTest, SeveralThreadsGiveWhatOneDoes) {
   const std::vector<std::pair<Layer, std::vector<int64_t>>> cases = {
@@ -239,11 +311,16 @@ TEST(ImagesTest, AreTakenAsTheyLieWherePixelsFollowEachOther) {
   const auto images = [](int64_t count, int64_t image, int64_t pixel) {
     return at::empty_strided({count, 3, 4, 5}, {image, 1, 5 * pixel, pixel}, at::kFloat);
   };
-  EXPECT_TRUE(Convolution::TakesAsTheyLie(images(2, 60, 3)));
-  EXPECT_TRUE(Convolution::TakesAsTheyLie(images(2, 140, 7)));
-  EXPECT_TRUE(Convolution::TakesAsTheyLie(images(1, 3, 3)));
-  EXPECT_FALSE(Convolution::TakesAsTheyLie(images(2, 63, 3)));
-  EXPECT_FALSE(Convolution::TakesAsTheyLie(at::empty({1, 3, 4, 5})));
+  EXPECT_TRUE(LieInPixels(images(2, 60, 3)));
+  EXPECT_TRUE(LieInPixels(images(2, 140, 7)));
+  EXPECT_TRUE(LieInPixels(images(1, 3, 3)));
+  EXPECT_FALSE(LieInPixels(images(2, 63, 3)));
+  EXPECT_FALSE(LieInPixels(at::empty({1, 3, 4, 5})));
+  const at::Tensor volumes = at::empty({2, 3, 4, 5, 6}, at::MemoryFormat::ChannelsLast3d);
+  EXPECT_TRUE(LieInPixels(volumes));
+  EXPECT_TRUE(LieInPixels(volumes.narrow(1, 1, 2)));
+  EXPECT_FALSE(LieInPixels(volumes.narrow(2, 1, 2)));
+  EXPECT_TRUE(LieInPixels(volumes.narrow(0, 1, 1).narrow(2, 1, 2)));
 }
 
 }  // namespace

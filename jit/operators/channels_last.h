@@ -18,13 +18,16 @@ struct ChannelsLastImages {
   int64_t size() const { return channels * pixels(); }  // of an image, in floats
 };
 
-// Nothing for other tensors, for those of no elements, and where a mode of LibTorch's wants to see operators or this
-// processor has no vectors.
+// Whether a tensor is of float32 and has elements, lies in that format and suggests it, and no mode of LibTorch's wants
+// to see operators and this processor has vectors.
+inline bool IsPlainChannelsLast(const at::Tensor& tensor, at::MemoryFormat format) {
+  return IsPlainFloat(tensor) && tensor.numel() > 0 && tensor.suggest_memory_format() == format &&
+         tensor.is_contiguous(format) && KernelsMayStandIn();
+}
+
+// Nothing for tensors that IsPlainChannelsLast says no of.
 inline std::optional<ChannelsLastImages> ChannelsLastImagesOf(const at::Tensor& tensor) {
-  const bool suits = IsPlainFloat(tensor) && tensor.dim() == 4 && tensor.numel() > 0 &&
-                     tensor.suggest_memory_format() == at::MemoryFormat::ChannelsLast &&
-                     tensor.is_contiguous(at::MemoryFormat::ChannelsLast) && KernelsMayStandIn();
-  if (!suits) return {};
+  if (tensor.dim() != 4 || !IsPlainChannelsLast(tensor, at::MemoryFormat::ChannelsLast)) return {};
   const c10::IntArrayRef sizes = tensor.sizes();
   return ChannelsLastImages{tensor.const_data_ptr<float>(), sizes[0], sizes[1], sizes[2], sizes[3]};
 }

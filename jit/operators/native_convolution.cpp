@@ -18,10 +18,12 @@ const libraries::Convolution& PlannedOf(const IValue& value) {
   return *planned;
 }
 
-// Images as the kernels take them: a copy of those that lie otherwise.
+bool AreImagesOrVolumes(const at::Tensor& tensor) { return tensor.dim() == 4 || tensor.dim() == 5; }
+
+// Images or volumes as the kernels take them: a copy of those that lie otherwise.
 at::Tensor InPixels(const at::Tensor& images) {
-  if (images.dim() != 4 || !MayCopy(images) || libraries::Convolution::TakesAsTheyLie(images)) return images;
-  return Copied(images, at::MemoryFormat::ChannelsLast);
+  if (!AreImagesOrVolumes(images) || !MayCopy(images) || libraries::LieInPixels(images)) return images;
+  return Copied(images, libraries::ChannelsLastFormat(images.sizes().size()));
 }
 
 // convolution(Tensor input, Any planned, Tensor? bias, str epilogue) -> Tensor
@@ -39,10 +41,10 @@ void AddConvolutionInPlace(NativeArguments in, IValue* out) {
 // add_convolution(Tensor self, Tensor input, Any planned, Tensor? bias, str epilogue) -> Tensor
 void AddConvolution(NativeArguments in, IValue* out) {
   const at::Tensor& self = in[0].toTensor();
-  TORCH_CHECK(self.scalar_type() == at::kFloat && self.device().is_cpu() && self.dim() == 4,
+  TORCH_CHECK(self.scalar_type() == at::kFloat && self.device().is_cpu() && AreImagesOrVolumes(self),
               "not a tensor that the convolution can be added to");
   at::Tensor onto = at::detail::empty_cpu(self.sizes(), at::kFloat, std::nullopt, std::nullopt, std::nullopt,
-                                          at::MemoryFormat::ChannelsLast);
+                                          libraries::ChannelsLastFormat(self.sizes().size()));
   if (MayCopy(self)) {
     CopyFloats(self, onto);
   } else {

@@ -25,7 +25,6 @@
 #include <ATen/ops/log_softmax_ops.h>
 #include <ATen/ops/lstm_ops.h>
 #include <ATen/ops/matmul_ops.h>
-#include <ATen/ops/max_pool3d_ops.h>
 #include <ATen/ops/mm_ops.h>
 #include <ATen/ops/pixel_shuffle_ops.h>
 
@@ -63,7 +62,6 @@ constexpr NativeEntry kEntries[] = {
     OP(alpha_dropout),
     OP(alpha_dropout_),
     OP(adaptive_avg_pool1d),
-    OP(max_pool3d),
     OP(avg_pool3d),
     OP(adaptive_avg_pool3d),
     OP(adaptive_max_pool2d),

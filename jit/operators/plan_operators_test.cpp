@@ -288,6 +288,20 @@ TEST(ConvolutionTest, CallsWhatWasPlanned) {
   EXPECT_TRUE(at::allclose(onto, plain + residual, 1e-4, 1e-4));
 }
 
+TEST(ConvolutionTest, CallsWhatWasPlannedOfVolumes) {
+  const at::Tensor weight = at::randn({8, 3, 1, 3, 3}), bias = at::randn({8}), input = at::randn({2, 3, 4, 9, 7});
+  const IValue planned = libraries::Convolution::Wrap(c10::make_intrusive<libraries::Convolution>(
+      weight, libraries::ConvolutionSettings{{0, 1, 1}, {1, 1, 1}, {1, 1, 1}, 1}));
+  const at::Tensor plain = at::conv3d(input, weight, bias, 1, {0, 1, 1});
+  EXPECT_TRUE(
+      at::allclose(CallNative("hearth::convolution", {input, planned, bias, "silu"}), at::silu(plain), 1e-4, 1e-4));
+  const at::Tensor residual = at::randn(plain.sizes()), before = residual.clone();
+  const at::Tensor sum = CallNative("hearth::add_convolution", {residual, input, planned, bias, "add relu"});
+  EXPECT_TRUE(at::allclose(sum, at::relu(plain + residual), 1e-4, 1e-4));
+  EXPECT_TRUE(sum.is_contiguous(at::MemoryFormat::ChannelsLast3d));
+  EXPECT_TRUE(at::equal(residual, before));
+}
+
 TEST(ConvolutionTest, RaisesForWhatThePlanWasNotMadeFor) {
   const IValue planned = libraries::Convolution::Wrap(c10::make_intrusive<libraries::Convolution>(
       at::randn({8, 3, 3, 3}), libraries::ConvolutionSettings{{1, 1}, {1, 1}, {1, 1}, 1}));

@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/core/jit_type.h>
+#include <c10/util/accumulate.h>
 
 #include <algorithm>
 #include <map>
@@ -41,9 +42,16 @@ spdlog::logger& Log() {
 
 constexpr auto kChannelsLast = at::MemoryFormat::ChannelsLast;
 
+at::MemoryFormat ChannelsLastFormatOf(const ConvolutionCall& call) {
+  return call.is_of_volumes() ? at::MemoryFormat::ChannelsLast3d : kChannelsLast;
+}
+
 // The weight in the format that makes its convolution give channels-last results; of one channel and one pixel there is
 // none.
-bool HasChannelsLastForm(const at::Tensor& weight) { return weight.size(1) * weight.size(2) * weight.size(3) > 1; }
+bool HasChannelsLastForm(const at::Tensor& weight) { return c10::multiply_integers(weight.sizes().slice(1)) > 1; }
+
+// Of images or of volumes.
+bool IsChannelsLast(const StrideOrder& order) { return order.is_channels_last() || order.is_channels_last_3d(); }
 
 // Whether it gives a view that has, of any tensor with the same elements, the same ones.
 bool IsRearrangement(const Node& node) {
@@ -106,7 +114,7 @@ class LayoutPlanner {
   bool CanRestore(const Value& value) const {
     const StrideOrder& before = facts_.Of(value).order;
     if (IsRearrangement(*value.node())) return CanRestore(*value.node()->input(0));
-    return before.is_exact() && (before.is_default() || before.is_channels_last());
+    return before.is_exact() && (before.is_default() || IsChannelsLast(before));
   }
 
   bool CanRestoreOperands(const Node& node) const {
@@ -136,11 +144,11 @@ class LayoutPlanner {
   }
 
   bool TryConvolution(Node* node) {
-    const std::optional<ConvolutionCall> call = ConvolutionCall::Of(*node);
+    const std::optional<ConvolutionCall> call = ConvolutionCall::OfImagesOrVolumes(*node);
     if (!call || excluded_.count(node) != 0 || !HasChannelsLastForm(call->weight)) return false;
-    if (!target_.PrefersChannelsLast(call->weight.device(), call->weight.scalar_type())) return false;
+    if (!IsFasterChannelsLast(*call)) return false;
     const ValueFacts& images = FactsOf(*node->input(0));
-    const bool suits = images.is_tensor() && images.plain && images.rank() == 4u &&
+    const bool suits = images.is_tensor() && images.plain && images.rank() == call->weight.sizes().size() &&
                        images.dtype == call->weight.scalar_type() && images.device == call->weight.device();
     if (!suits || memory_.IsShared(*node->output()) || IsSmallProduct(*call, images)) return false;
     if (!facts_.Of(*node->output()).order.is_known()) {
@@ -152,20 +160,35 @@ class LayoutPlanner {
       changes_.convolutions.push_back(node);
       return true;
     }
+    const auto channels_last = call->is_of_volumes() ? StrideOrder::ChannelsLast3d : StrideOrder::ChannelsLast;
     ValueFacts weight = facts_.Of(*node->input(1));
-    weight.order = StrideOrder::ChannelsLast(true);
-    weight.suggested_format = kChannelsLast;
+    weight.order = channels_last(true);
+    weight.suggested_format = ChannelsLastFormatOf(*call);
     std::vector<ValueFacts> given = Infer(*node, [&](const Value& value) -> const ValueFacts& {
       return &value == node->input(1) ? weight : FactsOf(value);
     });
     // Where LibTorch may give it in another order, it is put into this one.
-    if (!given[0].order.is_channels_last()) {
-      given[0].order = StrideOrder::ChannelsLast(false);
+    if (!IsChannelsLast(given[0].order)) {
+      given[0].order = channels_last(IsToldFromDefault(*given[0].sizes));
       changes_.to_arrange.push_back(node);
     }
     changes_.convolutions.push_back(node);
     changed_[node->output()] = {std::move(given[0]), {node}};
     return true;
+  }
+
+  // Whether new memory for images or volumes is never in the default order and channels-last at once.
+  bool IsToldFromDefault(const KnownSizes& sizes) const {
+    const auto has_several = [&](KnownSize size) { return facts_.sizes().IsAtLeast(size, 2); };
+    return has_several(sizes[1]) && std::ranges::any_of(sizes | std::views::drop(2), has_several);
+  }
+
+  // On a GPU, and with several groups, LibTorch has as good code for volumes in the default order.
+  bool IsFasterChannelsLast(const ConvolutionCall& call) const {
+    const c10::Device device = call.weight.device();
+    const at::ScalarType dtype = call.weight.scalar_type();
+    if (call.is_of_volumes()) return call.groups == 1 && target_.PacksWeights(device, dtype);
+    return target_.PrefersChannelsLast(device, dtype);
   }
 
   // What images of one row give lies channels-last, whatever their order, and so does the view without the row.
@@ -296,7 +319,9 @@ class LayoutPlanner {
 
   // Of one pixel each, for which LibTorch has a shorter way; the format is a matter of strides alone.
   static bool IsSmallProduct(const ConvolutionCall& call, const ValueFacts& images) {
-    return call.weight.size(2) * call.weight.size(3) == 1 && (*images.sizes)[2] == 1 && (*images.sizes)[3] == 1;
+    const auto is_one = [](KnownSize size) { return size == 1; };
+    return c10::multiply_integers(call.weight.sizes().slice(2)) == 1 &&
+           std::ranges::all_of(*images.sizes | std::views::drop(2), is_one);
   }
 
   std::vector<ValueFacts> Infer(const Node& node, const std::function<const ValueFacts&(const Value&)>& facts_of) {
@@ -426,7 +451,7 @@ class LayoutChooser {
         without.insert(node);
       }
     };
-    for (Node* node : changes.convolutions) find(node, ChannelsLastWeight(ConvolutionCall::Of(*node)->weight));
+    for (Node* node : changes.convolutions) find(node, ChannelsLastWeight(*ConvolutionCall::OfImagesOrVolumes(*node)));
     for (Node* node : changes.sequences) find(node, RowWeight(*ConstantOf(*node->input(1))));
     return without;
   }
@@ -439,10 +464,10 @@ class LayoutChooser {
     return made.empty() ? at::Tensor() : made[0];
   }
 
-  at::Tensor ChannelsLastWeight(const at::Tensor& weight) {
-    const std::vector<at::Tensor> made = derived_.Get("channels-last weight", {weight}, [&] {
+  at::Tensor ChannelsLastWeight(const ConvolutionCall& call) {
+    const std::vector<at::Tensor> made = derived_.Get("channels-last weight", {call.weight}, [&] {
       const at::NoGradGuard no_gradients;
-      return std::vector<at::Tensor>{weight.detach().clone(kChannelsLast)};
+      return std::vector<at::Tensor>{call.weight.detach().clone(ChannelsLastFormatOf(call))};
     });
     return made.empty() ? at::Tensor() : made[0];
   }
@@ -518,7 +543,8 @@ class LayoutChooser {
   void Arrange(Node* node) {
     const InsertionGuard after(&graph_, node->next());
     graph_.SetCurrentRange(node->range());
-    Value* asked = graph_.InsertConstant(static_cast<int64_t>(kChannelsLast));
+    const ConvolutionCall call = *ConvolutionCall::OfImagesOrVolumes(*node);
+    Value* asked = graph_.InsertConstant(static_cast<int64_t>(ChannelsLastFormatOf(call)));
     Value* arranged = Operate(graph_, c10::aten::contiguous, "", {node->output(), asked}, node);
     node->output()->ReplaceAllUsesWith(arranged);
     arranged->node()->ReplaceInput(0, node->output());
@@ -536,8 +562,10 @@ class LayoutChooser {
       operands[0] = Restored(operands[0]);
       return restored_[value] = OperateLike(graph_, *maker, operands);
     }
-    const bool images = facts_.Of(*value).order.is_channels_last();
-    const auto format = images ? kChannelsLast : at::MemoryFormat::Contiguous;
+    const StrideOrder& order = facts_.Of(*value).order;
+    const auto format = order.is_channels_last()      ? kChannelsLast
+                        : order.is_channels_last_3d() ? at::MemoryFormat::ChannelsLast3d
+                                                      : at::MemoryFormat::Contiguous;
     Value* asked = graph_.InsertConstant(static_cast<int64_t>(format));
     return restored = Operate(graph_, c10::aten::clone, "", {value, asked}, maker);
   }
@@ -554,7 +582,7 @@ class LayoutChooser {
 
 bool ChooseLayouts(Compilation& compilation) {
   const auto is_convolution = [](const Node& node) {
-    return ConvolutionCall::Of(node).has_value() || ConvolutionCall::OfSequences(node).has_value();
+    return ConvolutionCall::OfImagesOrVolumes(node).has_value() || ConvolutionCall::OfSequences(node).has_value();
   };
   return AnyNode(*compilation.source().block(), is_convolution) && LayoutChooser(compilation).Run();
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "jit/analysis/fact_queries.h"
+#include "jit/analysis/number_of.h"
 #include "jit/analysis/value_fact_table.h"
 #include "jit/analysis/visible_strides.h"
 #include "jit/compiler/compilation.h"
@@ -30,22 +31,25 @@ namespace {
 
 using Sizes = std::vector<int64_t>;
 
+bool HasChannelsLastWeight(const ConvolutionCall& call) {
+  return call.weight.suggest_memory_format() == libraries::ChannelsLastFormat(call.weight.sizes().size());
+}
+
 // Whether its weight makes a convolution that the library computes give a channels-last result, or perhaps its images
 // have one pixel each, so that their order is a matter of strides alone.
 bool MayBePackable(const Target& target, const ConvolutionCall& call) {
   return target.PacksWeights(call.weight.device(), call.weight.scalar_type()) &&
-         (call.weight.suggest_memory_format() == at::MemoryFormat::ChannelsLast ||
-          call.weight.size(2) * call.weight.size(3) == 1);
+         (HasChannelsLastWeight(call) || (!call.is_of_volumes() && call.weight.size(2) * call.weight.size(3) == 1));
 }
 
 // Sizes that images may well have, within what is known of them, and that a kernel fits into; the likeliest first.
 std::vector<Sizes> SizesOfImages(const ConvolutionCall& call, const KnownSizes& known) {
   std::vector<Sizes> likely;
   for (const int64_t side : {56, 28, 14, 112, 7, 224}) {
-    Sizes sizes = {known[0].value_or(1), call.weight.size(1) * call.groups, known[2].value_or(side),
-                   known[3].value_or(side)};
+    Sizes sizes = {known[0].value_or(1), call.weight.size(1) * call.groups};
+    for (size_t i = 2; i < known.size(); ++i) sizes.push_back(known[i].value_or(side));
     bool fits = true;
-    for (size_t i = 0; i < 2; ++i) {
+    for (size_t i = 0; i < call.padding.size(); ++i) {
       const int64_t kernel = call.dilation[i] * (call.weight.size(static_cast<int64_t>(i) + 2) - 1) + 1;
       fits &= sizes[i + 2] + 2 * call.padding[i] >= kernel;
     }
@@ -79,11 +83,23 @@ class ConvolutionPacker {
   void Walk(Block* block) {
     for (Node* node : *block) {
       for (Block* nested : node->blocks()) Walk(nested);
-      const std::optional<ConvolutionCall> call = ConvolutionCall::Of(*node);
-      if (call && MayBePackable(target_, *call) && IsOfImages(*node->input(0), call->weight) &&
-          (call->weight.suggest_memory_format() == at::MemoryFormat::ChannelsLast || IsOfOnePixel(*node)))
+      const std::optional<ConvolutionCall> call = ConvolutionCall::OfImagesOrVolumes(*node);
+      if (call && MayBePackable(target_, *call) && IsOfInputs(*node->input(0), call->weight) &&
+          (HasChannelsLastWeight(*call) || IsOfOnePixel(*node))) {
         Replace(node, *call);
+      } else {
+        RemoveIfArranged(node);
+      }
     }
+  }
+
+  // A result that choose_layouts.h has put into the order that the packed convolution gives in any case.
+  void RemoveIfArranged(Node* node) {
+    if (node->kind() != c10::aten::contiguous || node->input(0)->node()->kind() != sym::kConvolution) return;
+    const size_t rank = *facts_.Of(*node->input(0)).rank();
+    if (IntegerOf(*node->input(1)) != static_cast<int64_t>(libraries::ChannelsLastFormat(rank))) return;
+    node->output()->ReplaceAllUsesWith(node->input(0));
+    node->Destroy();
   }
 
   // And nobody sees the strides of the result.
@@ -94,10 +110,10 @@ class ConvolutionPacker {
     return is_one(*images) && result && is_one(*result) && !StridesMayShow(*node.output(), facts_);
   }
 
-  bool IsOfImages(const Value& value, const at::Tensor& weight) const {
+  bool IsOfInputs(const Value& value, const at::Tensor& weight) const {
     const ValueFacts& facts = facts_.Of(value);
-    return facts.is_tensor() && facts.plain && facts.rank() == 4u && facts.dtype == weight.scalar_type() &&
-           facts.device == weight.device();
+    return facts.is_tensor() && facts.plain && facts.rank() == weight.sizes().size() &&
+           facts.dtype == weight.scalar_type() && facts.device == weight.device();
   }
 
   // Not where the library has no good code, or there is no room for the weight in another form.
@@ -107,9 +123,8 @@ class ConvolutionPacker {
         call.weight.detach(), libraries::ConvolutionSettings{call.padding, call.stride, call.dilation, call.groups});
     const std::shared_ptr<const libraries::WeightForm> form = FormFor(call, *planned, facts_.Of(*x).sizes);
     if (form == nullptr) return;
-    const auto packed = derived_.Get("packed convolution " + Text(call), libraries::TextOf(*form), {call.weight}, [&] {
-      return std::vector<at::Tensor>{libraries::Pack(planned->weight(), *form)};
-    });
+    const auto packed = derived_.Get("packed convolution " + Text(call), libraries::TextOf(*form), {call.weight},
+                                     [&] { return std::vector<at::Tensor>{planned->Packed(*form)}; });
     if (packed.empty()) return;
     planned->Add({form, packed[0]});
     const InsertionGuard here(&graph_, node);
@@ -131,7 +146,8 @@ class ConvolutionPacker {
                                                        const std::optional<KnownSizes>& sizes) {
     std::vector<Sizes> candidates;
     if (std::optional<Sizes> likely = LikelySizes(facts_.sizes(), sizes)) candidates.push_back(std::move(*likely));
-    const KnownSizes known = sizes && sizes->size() == 4 ? *sizes : KnownSizes(4);
+    const size_t rank = call.weight.sizes().size();
+    const KnownSizes known = sizes && sizes->size() == rank ? *sizes : KnownSizes(rank);
     std::ranges::move(SizesOfImages(call, known), std::back_inserter(candidates));
     for (const Sizes& candidate : candidates) {
       auto form = planned.FormFor(candidate);
@@ -151,7 +167,7 @@ class ConvolutionPacker {
 
 bool PackConvolutions(Compilation& compilation) {
   const auto is_packable = [&](const Node& node) {
-    const std::optional<ConvolutionCall> call = ConvolutionCall::Of(node);
+    const std::optional<ConvolutionCall> call = ConvolutionCall::OfImagesOrVolumes(node);
     return call && MayBePackable(compilation.target(), *call);
   };
   if (!AnyNode(*compilation.source().block(), is_packable)) return false;

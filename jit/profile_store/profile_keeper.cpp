@@ -4,7 +4,7 @@
 #include <exception>
 #include <utility>
 
-#include "jit/executor/background_thread.h"
+#include "jit/support/background_thread.h"
 #include "jit/support/logging.h"
 
 namespace hearth {

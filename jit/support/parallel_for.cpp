@@ -7,6 +7,7 @@
 #include <atomic>
 #include <exception>
 
+#include "jit/support/background_thread.h"
 #include "jit/support/operator_threads.h"
 #include "jit/support/worker_threads.h"
 
@@ -80,7 +81,7 @@ class SharedWork {
 }  // namespace
 
 int ThreadsFor(double nanoseconds) {
-  if (WorkerThreads::AtWork() || at::in_parallel_region()) return 1;
+  if (WorkerThreads::AtWork() || at::in_parallel_region() || IsInBackground()) return 1;
   const int threads = OperatorThreads();
   return IsWorthSharing(nanoseconds, threads) ? threads : 1;
 }

@@ -65,10 +65,9 @@ class RequestTask : public std::enable_shared_from_this<RequestTask> {
   void Start(const grpc::ByteBuffer& message, std::optional<std::chrono::steady_clock::time_point> deadline,
              std::string peer, Done done);
 
-  // Whether the trace that the client says it belongs to is of use; then it is told before Start: what the client sent
-  // as traceparent, if anything.
-  bool wants_traceparent() const { return is_logged() || environment_.tracer != nullptr; }
-  void set_traceparent(std::string_view traceparent) { caller_trace_ = ParseTraceparent(traceparent); }
+  // Whether the trace that the client says it belongs to is of use; then it is told before Start.
+  bool wants_caller_trace() const { return is_logged() || environment_.tracer != nullptr; }
+  void set_caller_trace(std::optional<TraceContext> trace) { caller_trace_ = std::move(trace); }
 
   // Asks the run to stop. Does nothing to a task that has ended or, apart from keeping it from running, not begun.
   // Thread-safe.

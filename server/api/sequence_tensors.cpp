@@ -48,7 +48,11 @@ WireTensor InitialState(const SequenceSettings::State& state, bool batched) {
   tensor.datatype = FindDatatype(state.data_type);
   tensor.shape = state.initial;
   if (batched) tensor.shape.insert(tensor.shape.begin(), 1);
-  if (tensor.datatype->is_bytes()) {
+  if (state.read) {
+    tensor.strings = state.read->strings;
+    // A model may write to what it is given.
+    if (state.read->tensor.defined()) tensor.tensor = state.read->tensor.view(tensor.shape).clone();
+  } else if (tensor.datatype->is_bytes()) {
     tensor.strings.resize(static_cast<size_t>(*CountElements(tensor.shape)));
   } else {
     tensor.tensor = at::zeros(tensor.shape, at::TensorOptions(tensor.datatype->scalar));

@@ -180,6 +180,20 @@ absl::StatusOr<std::unique_ptr<Signature>> Signature::Create(const c10::Function
   return signature;
 }
 
+absl::Status Signature::ReadInitialStates(const DataFiles& files) {
+  if (!sequence_) return absl::OkStatus();
+  for (SequenceSettings::State& state : sequence_->states) {
+    if (state.file.empty()) continue;
+    auto read = files.Read(state.file, *FindDatatype(state.data_type), state.initial, kMostInitialBytes);
+    if (!read.ok()) {
+      return absl::Status(read.status().code(),
+                          absl::StrCat("the initial state of '", state.input, "': ", read.status().message()));
+    }
+    state.read = *std::move(read);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Signature::ResolveConfiguredInputs() {
   const auto& inputs = config_.input();
   if (inputs.empty()) return absl::OkStatus();
@@ -385,8 +399,9 @@ absl::StatusOr<BoundArguments> Signature::Bind(std::vector<WireTensor> inputs, C
   return absl::InvalidArgumentError(absl::StrCat("the inputs cannot be made into arguments: ", ShortText(error)));
 }
 
-absl::StatusOr<BoundArguments> Signature::BindWarmup(const inference::ModelWarmup& sample) const try {
-  auto tensors = WarmupTensors(sample, config_.max_batch_size() > 0);
+absl::StatusOr<BoundArguments> Signature::BindWarmup(const inference::ModelWarmup& sample, const DataFiles& files) const
+    try {
+  auto tensors = WarmupTensors(sample, config_.max_batch_size() > 0, files);
   if (!tensors.ok()) return tensors.status();
   return Bind(*std::move(tensors));
 } catch (const MemoryLimitError& error) {

@@ -62,7 +62,8 @@ class Signature : public CallInterface {
   // not fit (expected and got). `observation` may be null.
   absl::StatusOr<BoundArguments> Bind(std::vector<WireTensor> inputs, CallObservation* observation = nullptr) const;
 
-  absl::StatusOr<BoundArguments> BindWarmup(const inference::ModelWarmup& sample) const override;
+  absl::StatusOr<BoundArguments> BindWarmup(const inference::ModelWarmup& sample,
+                                            const DataFiles& files) const override;
 
   // The tensors that answer a request, named as `requested` (or, if that is empty, as said above). They may still be
   // the model's own, or on its device: see ReadyToSend. kInvalidArgument for a requested output that the answer does
@@ -73,6 +74,9 @@ class Signature : public CallInterface {
   // Of a model that keeps states from request to request; null of any other. Its controls and states are inputs, and
   // its states outputs, behind those that clients see.
   const SequenceSettings* sequence() const { return sequence_ ? &*sequence_ : nullptr; }
+  // Reads the files that its sequences begin with, if there are any. kInvalidArgument and kFailedPrecondition as
+  // DataFiles has them.
+  absl::Status ReadInitialStates(const DataFiles& files);
   // The outputs that a request gets that names none, if the configuration says.
   std::vector<std::string> DefaultOutputs() const;
 
@@ -137,7 +141,7 @@ class Signature : public CallInterface {
   const inference::ModelConfig config_;         // with what sequences add
   const int64_t most_rows_;                     // of a request
   const int visible_inputs_, visible_outputs_;  // without what sequences add
-  const std::optional<SequenceSettings> sequence_;
+  std::optional<SequenceSettings> sequence_;
   const SchemaTensors arguments_;
   const SchemaTensors result_;
   std::map<std::string, ConfiguredInput> configured_inputs_;

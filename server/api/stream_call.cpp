@@ -63,7 +63,7 @@ class StreamCall : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBu
     }
     if (slot != nullptr) {
       const auto self = shared_from_this();
-      if (slot->task->wants_traceparent()) slot->task->set_traceparent(TraceparentOf(*context_));
+      if (slot->task->wants_caller_trace()) slot->task->set_caller_trace(CallerTraceOf(*context_));
       slot->task->Start(slot->message, DeadlineOf(*context_), peer_,
                         [self, slot](absl::Status status, grpc::ByteBuffer& answer) {
                           if (status.ok()) {

@@ -15,7 +15,7 @@ class UnaryCall : public grpc::ServerUnaryReactor {
 
   void Start() {
     std::string peer = task_->is_logged() ? call_.context->peer() : "";
-    if (task_->wants_traceparent()) task_->set_traceparent(TraceparentOf(*call_.context));
+    if (task_->wants_caller_trace()) task_->set_caller_trace(CallerTraceOf(*call_.context));
     // Done may end in this object's deletion before Start returns to us: the task is held here.
     const auto task = task_;
     task->Start(*call_.request, DeadlineOf(*call_.context), std::move(peer),
@@ -54,10 +54,18 @@ std::optional<std::chrono::steady_clock::time_point> DeadlineOf(const grpc::Call
   return std::chrono::steady_clock::now() + left;
 }
 
-std::string_view TraceparentOf(const grpc::CallbackServerContext& context) {
-  const auto found = context.client_metadata().find("traceparent");
-  if (found == context.client_metadata().end()) return {};
-  return {found->second.data(), found->second.size()};
+std::optional<TraceContext> CallerTraceOf(const grpc::CallbackServerContext& context) {
+  const auto& metadata = context.client_metadata();
+  const auto parent = metadata.find("traceparent");
+  if (parent == metadata.end()) return std::nullopt;
+  // It may come in several parts.
+  std::string state;
+  const auto [first, last] = metadata.equal_range("tracestate");
+  for (auto part = first; part != last; ++part) {
+    if (part != first) state += ',';
+    state.append(part->second.data(), part->second.size());
+  }
+  return ParseTraceContext({parent->second.data(), parent->second.size()}, state);
 }
 
 grpc::ServerUnaryReactor* StartUnaryCall(std::shared_ptr<RequestTask> task, const RawCall& raw) {

@@ -22,7 +22,7 @@ grpc::ServerUnaryReactor* StartUnaryCall(std::shared_ptr<RequestTask> task, cons
 // The deadline of a call on the steady clock; none if the client set none.
 std::optional<std::chrono::steady_clock::time_point> DeadlineOf(const grpc::CallbackServerContext& context);
 
-// What a call's metadata have as traceparent; empty if there is none.
-std::string_view TraceparentOf(const grpc::CallbackServerContext& context);
+// The trace that a call's metadata say it belongs to, if any.
+std::optional<TraceContext> CallerTraceOf(const grpc::CallbackServerContext& context);
 
 }  // namespace hearth::server

@@ -38,6 +38,16 @@ const std::string* HttpRequest::Header(std::string_view name) const {
   return found == headers.end() ? nullptr : &found->second;
 }
 
+std::string HttpRequest::AllOf(std::string_view name) const {
+  std::string all;
+  for (const auto& [header, value] : headers) {
+    if (header != name) continue;
+    if (!all.empty()) all += ',';
+    all += value;
+  }
+  return all;
+}
+
 size_t HttpResponse::size() const {
   size_t size = body.size();
   for (const HttpPiece& piece : pieces) size += piece.bytes.size();

@@ -56,6 +56,8 @@ struct HttpRequest {
 
   // The first header of this name (in lower case); null if there is none.
   const std::string* Header(std::string_view name) const;
+  // All of this name as one, with commas between them; empty if there is none.
+  std::string AllOf(std::string_view name) const;
 };
 
 // Bytes of an answer that something else owns: a tensor, a text that several answers share.

@@ -75,6 +75,14 @@ TEST(RequestParser, ABodyIsAlignedWhereItIsAskedTo) {
   }
 }
 
+TEST(RequestParser, HeadersOfOneNameAreOneWithCommasWhereThatIsAskedFor) {
+  HttpRequest request;
+  request.headers = {{"a", "1"}, {"b", "2"}, {"a", "3"}};
+  EXPECT_EQ(request.AllOf("a"), "1,3");
+  EXPECT_EQ(request.AllOf("b"), "2");
+  EXPECT_EQ(request.AllOf("c"), "");
+}
+
 TEST(RequestParser, HeadersAreKeptInOrderAndTrailersAreNot) {
   RequestParser parser(512);
   parser.Add(

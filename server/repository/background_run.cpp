@@ -11,6 +11,7 @@ absl::StatusOr<c10::IValue> RunInBackground(const Servable& servable, const std:
   CallOptions options;
   options.deadline = bounds.deadline;
   options.is_warmup = true;
+  options.in_background = bounds.in_background;
   options.operator_threads = operator_threads;
   // Shared, for the callback may still be under way when the wait is over.
   const auto promise = std::make_shared<std::promise<absl::StatusOr<c10::IValue>>>();

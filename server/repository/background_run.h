@@ -18,6 +18,8 @@ struct BackgroundBounds {
   // Bytes that making the tensors of one call may come to hold; 0: no limit.
   int64_t memory = 0;
   std::stop_token stop;
+  // Requests are answered meanwhile: as CallOptions has it.
+  bool in_background = false;
 };
 
 // What `bind` gives, whose memory is bounded. It may throw std::bad_alloc, as bounded memory does.

@@ -14,6 +14,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "server/repository/data_files.h"
 #include "server/repository/layout.h"
 #include "server/repository/model_config.h"
 
@@ -39,8 +40,9 @@ absl::Status CheckPath(const std::string& path) {
   if (path.size() > kLongestPath) return Refuse(path, absl::StrCat("of at most ", kLongestPath, " bytes"));
   const std::vector<std::string> parts = absl::StrSplit(path, '/');
   const bool has_version = VersionOf(parts.front()).has_value();
+  const bool is_data = parts.size() == 2 && std::ranges::find(kDataFolders, parts.front()) != kDataFolders.end();
   // What lies in a folder of another name would be found by no load.
-  if (parts.size() > 1 && !has_version) return Refuse(path, kExpectedVersion);
+  if (parts.size() > 1 && !has_version && !is_data) return Refuse(path, kExpectedVersion);
   if (parts.size() == 1 && has_version) return Refuse(path, "with a NAME");
   for (size_t i = parts.size() > 1 ? 1 : 0; i < parts.size(); ++i) {
     if (const absl::Status status = CheckFileName(parts[i]); !status.ok()) {
@@ -92,7 +94,9 @@ absl::Status CheckClientFiles(const FileContents& files) {
       }
     }
   }
-  const auto is_of_version = [](const auto& file) { return file.first.find('/') != file.first.npos; };
+  const auto is_of_version = [](const auto& file) {
+    return VersionOf(file.first.substr(0, file.first.find('/'))).has_value();
+  };
   if (!files.empty() && std::ranges::none_of(files, is_of_version)) {
     return Refuse(files.begin()->first, kExpectedVersion);
   }

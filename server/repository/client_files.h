@@ -23,9 +23,10 @@ inline constexpr size_t kMostClientFiles = 128;
 using FileContents = std::map<std::string, std::string>;
 
 // kInvalidArgument, with what was expected and what came, unless every path is VERSION/NAME, or beside some of these
-// the NAME of a file of no version: VERSION is a positive number without leading zeros, NAME one or several names of
-// files (CheckFileName) with '/' between them. So a path leads nowhere but into the model's folder. Nor may a file be a
-// folder of another one, or the model's configuration, nor may there be more than kMostClientFiles.
+// the NAME of a file of no version, or FOLDER/NAME: VERSION is a positive number without leading zeros, FOLDER one of
+// kDataFolders (data_files.h), NAME one name of a file (CheckFileName), or in a version several with '/' between them.
+// So a path leads nowhere but into the model's folder. Nor may a file be a folder of another one, or the model's
+// configuration, nor may there be more than kMostClientFiles.
 absl::Status CheckClientFiles(const FileContents& files);
 
 class ClientFilesStore;

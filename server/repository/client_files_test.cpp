@@ -31,6 +31,7 @@ TEST(CheckClientFiles, PathsOfVersionsAndOfFilesBesideThemAreTaken) {
   EXPECT_TRUE(CheckClientFiles({}).ok());
   EXPECT_TRUE(CheckClientFiles({{"1/model.pt", ""}}).ok());
   EXPECT_TRUE(CheckClientFiles({{"1/model.pt", ""}, {"20/model.pt", ""}, {"labels.txt", ""}, {"1/x/y.txt", ""}}).ok());
+  EXPECT_TRUE(CheckClientFiles({{"1/model.pt", ""}, {"warmup/x.bin", ""}, {"initial_state/x.bin", ""}}).ok());
 }
 
 TEST(CheckClientFiles, WhatLeadsElsewhereIsRefusedWithWhatCame) {
@@ -39,7 +40,7 @@ TEST(CheckClientFiles, WhatLeadsElsewhereIsRefusedWithWhatCame) {
             "zeros; it is 'file:v1/model.pt'");
   for (const char* path : {"0/model.pt", "-1/model.pt", "01/model.pt", "+1/model.pt", " 1/model.pt", "1.0/model.pt",
                            "99999999999999999999/model.pt", "/1/model.pt", "/etc/passwd", "../model.pt", "./1/model.pt",
-                           "model.pt", "labels/one.txt"}) {
+                           "model.pt", "labels/one.txt", "warmup/x.bin", "warmup/x/y"}) {
     EXPECT_THAT(WhyFilesRefused({{path, ""}}), HasSubstr("VERSION that is")) << path;
   }
   for (const char* path : {"1/", "1//model.pt", "1/.", "1/..", "1/../../model.pt", "1/a/../../../model.pt", "1/.hidden",

@@ -174,7 +174,7 @@ absl::StatusOr<std::shared_ptr<Servable>> Repository::LoadEnsemble(const fs::pat
   if (!labels.ok()) return labels.status();
   auto ensemble = ensemble_factory_(config);
   if (!ensemble.ok()) return ensemble.status();
-  auto call_interface = factory_(**ensemble, config);
+  auto call_interface = factory_(**ensemble, config, FilesIn(folder, kInitialStateFolder));
   if (!call_interface.ok()) return call_interface.status();
   if (absl::Status status = (*ensemble)->CheckSteps(); !status.ok()) return status;
 

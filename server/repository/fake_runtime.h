@@ -79,6 +79,11 @@ class FakeModel : public OpaqueModel<Model> {
     std::lock_guard lock(mutex_);
     return allowed_here_;
   }
+  // Whether the last call was to give way to others.
+  bool in_background() const {
+    std::lock_guard lock(mutex_);
+    return in_background_;
+  }
 
   std::vector<MethodInfo> methods() const override { return {{"forward", &schema_}}; }
   const c10::FunctionSchema* FindMethod(std::string_view name) const override {
@@ -106,6 +111,7 @@ class FakeModel : public OpaqueModel<Model> {
     auto handle = std::make_shared<Handle>(gate_);
     std::lock_guard lock(mutex_);
     allowed_here_ = options.may_run_here;
+    in_background_ = options.in_background;
     threads_.emplace_back([this, handle, options, callback = std::move(callback)] {
       if (options.on_start) options.on_start();
       gate_->Pass([&] { return handle->cancelled.load(); });
@@ -137,6 +143,7 @@ class FakeModel : public OpaqueModel<Model> {
   const c10::FunctionSchema schema_;
   mutable std::mutex mutex_;
   bool allowed_here_ = false;
+  bool in_background_ = false;
   std::vector<std::thread> threads_;
 };
 
@@ -151,6 +158,7 @@ class FakeRuntime : public Runtime {
     {
       std::lock_guard lock(mutex_);
       last_gpus_ = options.gpus;
+      last_load_in_background_ = options.in_background;
     }
     std::string verb, text;
     std::ifstream(path) >> verb >> text;
@@ -174,6 +182,12 @@ class FakeRuntime : public Runtime {
     return last_gpus_;
   }
 
+  // Whether the last model was to give way to requests while it was loaded.
+  bool last_load_in_background() const {
+    std::lock_guard lock(mutex_);
+    return last_load_in_background_;
+  }
+
   std::vector<int> gpu_numbers;
   Gate load_gate;
   Gate call_gate;
@@ -181,6 +195,7 @@ class FakeRuntime : public Runtime {
  private:
   mutable std::mutex mutex_;
   std::vector<int> last_gpus_;
+  bool last_load_in_background_ = false;
   DisposalThread ends_;
 };
 

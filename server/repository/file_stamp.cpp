@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "server/repository/data_files.h"
 #include "server/repository/layout.h"
 
 namespace hearth::server {
@@ -29,6 +30,7 @@ std::string StampFilesIn(const fs::path& folder) {
 
 std::string StampModel(const fs::path& folder) {
   std::vector<std::string> parts = {folder.string(), StampFilesIn(folder)};
+  for (const char* data : kDataFolders) parts.push_back(StampFilesIn(folder / data));
   for (int64_t version : ListVersions(folder)) {
     parts.push_back(absl::StrCat("version ", version));
     parts.push_back(StampFilesIn(folder / std::to_string(version)));
@@ -56,9 +58,11 @@ bool FolderHasChangedSince(const fs::path& folder, std::chrono::system_clock::ti
 
 bool ModelHasChangedSince(const fs::path& folder, std::chrono::system_clock::time_point then) {
   const std::vector<int64_t> versions = ListVersions(folder);
-  return FolderHasChangedSince(folder, then) || std::ranges::any_of(versions, [&](int64_t version) {
-           return FolderHasChangedSince(folder / std::to_string(version), then);
-         });
+  return FolderHasChangedSince(folder, then) ||
+         std::ranges::any_of(kDataFolders,
+                             [&](const char* data) { return FolderHasChangedSince(folder / data, then); }) ||
+         std::ranges::any_of(
+             versions, [&](int64_t version) { return FolderHasChangedSince(folder / std::to_string(version), then); });
 }
 
 }  // namespace

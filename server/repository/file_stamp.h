@@ -17,7 +17,8 @@ namespace hearth::server {
 // on. For a file that is not there the reason is the stamp.
 std::string FileStamp(const std::filesystem::path& file);
 
-// The stamps of all files that loading a model may read, by model: those in its folder and in its versions' folders.
+// The stamps of all files that loading a model may read, by model: those in its folder, in its versions' folders and in
+// those of data (data_files.h).
 // kNotFound if a root cannot be read: nothing is known of its models then.
 absl::StatusOr<std::map<std::string, std::string>> StampModels(const std::vector<std::filesystem::path>& roots);
 

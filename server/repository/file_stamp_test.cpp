@@ -50,6 +50,12 @@ TEST_F(FileStampTest, EveryFileOfALoadCounts) {
   EXPECT_TRUE(changed());
   fs::remove(root_ / "m/config.pbtxt");
   EXPECT_TRUE(changed());
+  Put("m/warmup/x.bin", "x");
+  EXPECT_TRUE(changed());
+  Put("m/warmup/x.bin", "longer");
+  EXPECT_TRUE(changed());
+  Put("m/initial_state/x.bin", "x");
+  EXPECT_TRUE(changed());
   Put("n/1/model.pt", "other");
   EXPECT_FALSE(changed());
 }

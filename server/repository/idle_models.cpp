@@ -250,8 +250,8 @@ absl::Status Repository::LoadIdleNow(const std::string& name) {
       RepositoryLog().warn("the archive of {} version {} is not the one that served before it was unloaded", name,
                            number);
     }
-    auto servable =
-        LoadVersion(folder, version.files.lock(), number, version.config, models_.StatisticsOf(name, number));
+    auto servable = LoadVersion(folder, version.files.lock(), number, version.config,
+                                models_.StatisticsOf(name, number), Pace::kFull);
     if (MemoryBudget::IsNoRoom(servable.status())) no_room = servable.status();
     if (!servable.ok() && (status.ok() || !no_room.ok())) {
       status = absl::Status(servable.status().code(),

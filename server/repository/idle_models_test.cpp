@@ -66,6 +66,20 @@ TEST_F(IdleModelsTest, AModelThatNobodyUsesIsUnloadedUntilItIsAskedFor) {
   EXPECT_EQ(repository_->idle_counts().loaded_again, 1);
 }
 
+TEST_F(IdleModelsTest, ALoadThatARequestWaitsForGivesWayToNone) {
+  Put("a/m/1/model.pt", "ok one");
+  Put("a/n/1/model.pt", "ok one");
+  StartAndLoad();
+  {
+    const auto held = repository_->Choose("n", "");
+    EXPECT_EQ(repository_->UnloadIdle(seconds(0)), 1);
+  }
+  EXPECT_TRUE(LoadIdle("m").ok());
+  EXPECT_FALSE(runtime_.last_load_in_background());
+  EXPECT_TRUE(Load("m").ok());
+  EXPECT_TRUE(runtime_.last_load_in_background());
+}
+
 TEST_F(IdleModelsTest, AModelIsUsedWhileARequestHasIt) {
   Put("a/m/1/model.pt", "ok one");
   StartAndLoad();

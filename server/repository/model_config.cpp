@@ -12,9 +12,11 @@
 #include "absl/strings/str_join.h"
 #include "server/repository/config_file.h"
 #include "server/repository/config_limits.h"
+#include "server/repository/data_files.h"
 #include "server/repository/ensemble_graph.h"
 #include "server/repository/first_error.h"
 #include "server/repository/layout.h"
+#include "server/repository/metric_options.h"
 #include "server/repository/queue_settings.h"
 #include "server/repository/sequence_settings.h"
 #include "server/repository/served_set.h"
@@ -170,11 +172,15 @@ absl::Status CheckWarmupInput(const inference::ModelWarmup::Input& input, const 
     case inference::ModelWarmup::Input::kRandomData:
       return absl::OkStatus();
     case inference::ModelWarmup::Input::kInputDataFile:
-      return Refused(model, absl::StrCat("input_data_file for ", where));
+      if (const absl::Status status = CheckFileName(input.input_data_file()); !status.ok()) {
+        return WrongConfig(model, absl::StrCat("input_data_file for ", where, " is a file in the model's folder ",
+                                               kWarmupFolder, ": ", status.message()));
+      }
+      return absl::OkStatus();
     case inference::ModelWarmup::Input::INPUT_DATA_TYPE_NOT_SET:
       break;
   }
-  return WrongConfig(model, absl::StrCat(where, " has neither zero_data nor random_data"));
+  return WrongConfig(model, absl::StrCat(where, " has none of zero_data, random_data and input_data_file"));
 }
 
 // Nothing where they are more than a sample may have.
@@ -264,8 +270,9 @@ std::vector<std::string> IgnoredFields(const ModelConfig& config) {
   note(sequences.oldest().preserve_ordering(), "sequence_batching.oldest.preserve_ordering");
   note(config.has_optimization(), "optimization");
   note(config.cc_model_filenames_size() > 0, "cc_model_filenames");
-  note(config.metric_tags_size() > 0, "metric_tags");
-  note(config.has_model_metrics(), "model_metrics");
+  for (const std::string& family : UnknownHistograms(config)) {
+    note(true, absl::StrCat("model_metrics of ", family, " (models here have no such histogram)"));
+  }
   note(!config.runtime().empty(), "runtime");
   note(IsEnsemble(config) && config.response_cache().enable(),
        "response_cache (an ensemble's answers are not cached; its steps' may be)");
@@ -350,6 +357,9 @@ absl::StatusOr<CheckedConfig> CheckModelConfig(ModelConfig config, const std::st
   if (const auto settings = SettingsOf(config); !settings.ok()) return settings.status();
   if (const auto routing = RoutingOf(config); !routing.ok()) {
     return WrongConfig(name, std::string(routing.status().message()));
+  }
+  if (const auto metrics = MetricSettingsOf(config); !metrics.ok()) {
+    return WrongConfig(name, std::string(metrics.status().message()));
   }
   if (const auto keeps = KeepsPrevious(config); !keeps.ok()) {
     return WrongConfig(name, std::string(keeps.status().message()));

@@ -9,11 +9,11 @@
 //              max_running, max_queue_milliseconds and max_run_seconds, allowed_batch_sizes and
 //              split_large_requests (queue_settings.h), pad_inputs and what goes with it (batch_padding.h),
 //              version_labels and traffic_split (version_routing.h), keep_previous (served_set.h), shadow_requests and
-//              what goes with it (shadow_traffic.h), model_warmup, sequence_batching (sequence_settings.h),
+//              what goes with it (shadow_traffic.h), model_warmup, metric_tags and model_metrics
+//              (metric_options.h), sequence_batching (sequence_settings.h),
 //              ensemble_scheduling, which makes it an ensemble (ensemble_graph.h)
 //   refused    what would change answers if it were ignored: decoupled transactions, batch_input and batch_output,
-//              iterative sequences, repository agents, shape tensors, another backend; and input_data_file of
-//              model_warmup and data_file of an initial state
+//              iterative sequences, repository agents, shape tensors, another backend
 //   ignored    what only tunes: the rest. Each such field that a file sets is named in a warning.
 #pragma once
 

@@ -119,13 +119,18 @@ TEST(ModelConfig, AWarmUpSampleSaysWhatItsTensorsAre) {
   };
   EXPECT_TRUE(with_input("data_type: TYPE_FP32 dims: 3 zero_data: true").ok());
   EXPECT_TRUE(with_input("data_type: TYPE_INT64 random_data: true").ok());
-  EXPECT_THAT(with_input("data_type: TYPE_FP32 dims: 3").message(), HasSubstr("neither zero_data nor random_data"));
+  EXPECT_THAT(with_input("data_type: TYPE_FP32 dims: 3").message(),
+              HasSubstr("none of zero_data, random_data and input_data_file"));
   EXPECT_THAT(with_input("dims: 3 zero_data: true").message(), HasSubstr("input 'x' of the warm-up sample 'w' has no"));
   EXPECT_THAT(with_input("data_type: TYPE_FP32 dims: -1 zero_data: true").message(), HasSubstr("a dimension of -1"));
   EXPECT_THAT(with_input("data_type: TYPE_FP32 dims: 3 zero_data: true", 5).message(), HasSubstr("a batch of 5"));
-  const absl::Status file = with_input("data_type: TYPE_FP32 dims: 3 input_data_file: 'x'");
-  EXPECT_EQ(file.code(), absl::StatusCode::kUnimplemented);
-  EXPECT_THAT(file.message(), HasSubstr("input_data_file for input 'x' of the warm-up sample 'w'"));
+  EXPECT_TRUE(with_input("data_type: TYPE_FP32 dims: 3 input_data_file: 'x.bin'").ok());
+  for (const char* name : {"", "..", "../x", "/etc/passwd", "folder/x", ".x"}) {
+    const absl::Status file = with_input(std::string("data_type: TYPE_FP32 dims: 3 input_data_file: '") + name + "'");
+    EXPECT_EQ(file.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(file.message(), HasSubstr("input_data_file for input 'x' of the warm-up sample 'w' is a file in the "
+                                          "model's folder warmup: "));
+  }
 }
 
 TEST(ModelConfig, WarmUpSamplesAreBoundedEachAndTogether) {

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "server/repository/metric_options.h"
 #include "server/repository/repository_log.h"
 
 namespace hearth::server {
@@ -196,6 +197,8 @@ void ModelTable::Swap(const std::string& name, VersionRouting routing,
 ServablePtr ModelTable::SetServing(Version& version, ServablePtr serving) {
   version.last = version.serving;
   version.shown = serving == nullptr ? nullptr : ServablePtr(serving.get(), [serving](const Servable*) {});
+  // A configuration that is served was checked.
+  if (serving != nullptr) version.statistics->SetMetrics(*MetricSettingsOf(serving->config));
   return std::exchange(version.serving, std::move(serving));
 }
 

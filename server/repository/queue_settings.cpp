@@ -113,7 +113,8 @@ QueueSettings QueueSettingsOf(const inference::ModelConfig& config, size_t num_g
     settings.max_rows = config.max_batch_size();
     settings.preferred = {batching.preferred_batch_size().begin(), batching.preferred_batch_size().end()};
     std::ranges::sort(settings.preferred);
-    settings.delay = MicrosecondsOf(batching.max_queue_delay_microseconds());
+    if (batching.has_max_queue_delay_microseconds())
+      settings.delay = MicrosecondsOf(batching.max_queue_delay_microseconds());
     settings.keeps_order = batching.preserve_ordering();
     if (const std::string* text = ParameterIn(config, kAllowedBatchSizes)) {
       settings.allowed = ParseAllowedSizes(*text, settings.max_rows);

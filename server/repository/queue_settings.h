@@ -45,7 +45,9 @@ struct QueueSettings {
   // refused. Otherwise it is run by itself, if it is let in.
   bool splits = false;
   BatchPadding padding;
-  std::chrono::microseconds delay{0};
+  // The longest wait of a batch for further requests; 0: none; nothing: as long as it is worth it
+  // (scheduling/batch_delay.h).
+  std::optional<std::chrono::microseconds> delay;
   bool keeps_order = false;
   int64_t runs = 0;  // that may be under way at once; 0: the configuration does not say
   bool limits_runs = false;

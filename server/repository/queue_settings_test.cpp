@@ -75,6 +75,12 @@ TEST(QueueSettings, TheOrderOfRequestsIsThatOfOneRunAtATime) {
   EXPECT_EQ(QueueSettingsOf(config).runs, 1);
 }
 
+TEST(QueueSettings, ADelayOfZeroIsOtherThanNone) {
+  EXPECT_EQ(QueueSettingsOf(Parse("max_batch_size: 8 dynamic_batching { }")).delay, std::nullopt);
+  EXPECT_EQ(QueueSettingsOf(Parse("max_batch_size: 8 dynamic_batching { max_queue_delay_microseconds: 0 }")).delay,
+            microseconds(0));
+}
+
 TEST(QueueSettings, TimesBeyondWhatAClockCountsAreAYear) {
   const auto config =
       Parse("max_batch_size: 8 dynamic_batching { max_queue_delay_microseconds: 18446744073709551615 }");

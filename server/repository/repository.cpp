@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <future>
 #include <mutex>
 #include <set>
 #include <system_error>
@@ -12,11 +13,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "jit/support/background_thread.h"
 #include "jit/support/cpu_allocator.h"
 #include "server/repository/ensemble_graph.h"
 #include "server/repository/file_stamp.h"
 #include "server/repository/layout.h"
 #include "server/repository/repository_log.h"
+#include "server/repository/sequence_settings.h"
 #include "server/repository/signature_difference.h"
 #include "server/repository/version_policy.h"
 #include "server/repository/warm_up.h"
@@ -73,6 +76,19 @@ std::shared_ptr<const void> TakeRoom(const std::shared_ptr<std::atomic<int64_t>>
     return nullptr;
   }
   return std::shared_ptr<const void>(used.get(), [used, bytes](const void*) { *used -= bytes; });
+}
+
+// What `work` gives. In the background it runs on a thread of its own: this one, which takes locks that requests take
+// too, keeps its priority.
+template <typename Work>
+auto AtPriority(bool in_background, const Work& work) {
+  if (!in_background) return work();
+  return std::async(std::launch::async,
+                    [&] {
+                      TakeLowPriority();
+                      return work();
+                    })
+      .get();
 }
 
 }  // namespace
@@ -360,6 +376,10 @@ absl::StatusOr<fs::path> Repository::Resolve(const fs::path& path) const {
   return ResolveWithin(resolved_within_, path);
 }
 
+Repository::Pace Repository::PaceNow() const {
+  return models_.started() && !models_.Serving().empty() ? Pace::kBackground : Pace::kFull;
+}
+
 absl::StatusOr<CheckedConfig> Repository::ReadConfig(const fs::path& folder) const {
   const auto lies_within = Resolve(folder / kConfigFile);
   if (!lies_within.ok()) return lies_within.status();
@@ -402,9 +422,9 @@ absl::Status Repository::LoadFrom(const absl::StatusOr<fs::path>& folder, const 
       loaded.emplace(version, std::move(same));
       continue;
     }
-    auto servable =
-        Compared(LoadVersion(*folder, request.files, version, checked->config, models_.StatisticsOf(name, version)),
-                 request.shadow);
+    auto servable = Compared(
+        LoadVersion(*folder, request.files, version, checked->config, models_.StatisticsOf(name, version), PaceNow()),
+        request.shadow);
     if (!servable.ok() && status.ok()) {
       status = absl::Status(servable.status().code(),
                             absl::StrCat("version ", version, " of '", name, "': ", servable.status().message()));
@@ -415,7 +435,13 @@ absl::Status Repository::LoadFrom(const absl::StatusOr<fs::path>& folder, const 
   return status;
 }
 
+DataFiles Repository::FilesIn(const fs::path& model, const char* folder) const {
+  return {model, folder, [this](const fs::path& path) { return Resolve(path); }};
+}
+
 ServablePtr Repository::Unchanged(const fs::path& folder, int64_t version, const inference::ModelConfig& config) const {
+  // They may have changed, too.
+  if (HasInitialStateFiles(config)) return nullptr;
   const ServablePtr serving = models_.ServingVersion(config.name(), version);
   if (serving == nullptr ||
       serving->archive_stamp != FileStamp(ArchivePath(folder, version, config.default_model_filename())))
@@ -445,7 +471,8 @@ absl::StatusOr<ServablePtr> Repository::Compared(absl::StatusOr<std::shared_ptr<
 
 absl::StatusOr<std::shared_ptr<Servable>> Repository::LoadVersion(const fs::path& folder, const ClientFilesPtr& files,
                                                                   int64_t version, const inference::ModelConfig& config,
-                                                                  std::shared_ptr<ModelStatistics> statistics) {
+                                                                  std::shared_ptr<ModelStatistics> statistics,
+                                                                  Pace pace) {
   const auto start = std::chrono::steady_clock::now();
   const fs::path named_archive = ArchivePath(folder, version, config.default_model_filename());
   // Before it is read: what is written into it from now on is another stamp.
@@ -482,6 +509,8 @@ absl::StatusOr<std::shared_ptr<Servable>> Repository::LoadVersion(const fs::path
   if (!labels.ok()) return fail(labels.status());
   LoadOptions load_options;
   load_options.stop = stop_.get_token();
+  const bool in_background = pace == Pace::kBackground;
+  load_options.in_background = in_background;
   load_options.memory_limit = settings->memory_limit;
   load_options.memory_limit_of_model = settings->requests_memory_limit;
   if (settings->max_run_seconds) {
@@ -523,7 +552,8 @@ absl::StatusOr<std::shared_ptr<Servable>> Repository::LoadVersion(const fs::path
   auto model = runtime_.Load(archive->string(), load_options);
   load_options.predecessor = nullptr;
   if (!model.ok()) return fail(model.status());
-  auto call_interface = factory_(**model, config);
+  auto call_interface =
+      AtPriority(in_background, [&] { return factory_(**model, config, FilesIn(folder, kInitialStateFolder)); });
   if (!call_interface.ok()) return fail(call_interface.status());
 
   auto servable = NewServable(version, config, *settings, runtime_.gpus().size());
@@ -557,8 +587,10 @@ absl::StatusOr<std::shared_ptr<Servable>> Repository::LoadVersion(const fs::path
     frequent = predecessor->model->frequent_calls(kMostFrequentCalls);
   }
   const auto warm_up_start = std::chrono::steady_clock::now();
+  const DataFiles warmup_files = FilesIn(folder, kWarmupFolder);
+  const WarmUpLimits limits{options_.warmup_time, options_.load_memory_limit, stop_.get_token(), in_background};
   const absl::Status warm =
-      WarmUp(*servable, frequent, {options_.warmup_time, options_.load_memory_limit, stop_.get_token()});
+      AtPriority(in_background, [&] { return WarmUp(*servable, warmup_files, frequent, limits); });
   if (!warm.ok()) return fail(warm);
   if (absl::Status fits = SettleMemory(**memory, *servable); !fits.ok()) return fail(fits);
   const auto end = std::chrono::steady_clock::now();

@@ -13,6 +13,7 @@
 //
 // Which version answers a request is ModelTable's matter (model_table.h); this is who loads them. Loads and unloads run
 // on the repository's own threads, in the order given for each model; a version's warm-up too, before it is swapped in.
+// Once the server has started, what takes long of them gives way to requests (Pace).
 // All methods are thread-safe.
 #pragma once
 
@@ -37,6 +38,7 @@
 #include "absl/status/statusor.h"
 #include "jit/runtime.h"
 #include "server/repository/client_files.h"
+#include "server/repository/data_files.h"
 #include "server/repository/ensemble_model.h"
 #include "server/repository/keyed_executor.h"
 #include "server/repository/memory_budget.h"
@@ -214,6 +216,11 @@ class Repository {
     LoadRequest request;
   };
 
+  // How a version is loaded: at once, or behind the requests to the models that serve, on few threads of low priority.
+  enum class Pace : uint8_t { kFull, kBackground };
+  // Of a load that no request waits for. Full while the server starts, and where nothing serves.
+  Pace PaceNow() const;
+
   // What a loading thread does. `announced`: whether the model's entry counts the load already (BeginLoad).
   std::function<void()> LoadJob(const std::string& name, LoadRequest request, bool announced, Done done);
   std::function<void()> UnloadJob(const std::string& name, Done done, Dependents dependents = Dependents::kStay);
@@ -271,12 +278,14 @@ class Repository {
   absl::StatusOr<std::filesystem::path> FetchFolder(const std::string& name, LoadRequest& request) const;
   // Where a file of a model really lies. kFailedPrecondition if that is not in a root and has to be.
   absl::StatusOr<std::filesystem::path> Resolve(const std::filesystem::path& path) const;
+  // Of a model's folder, one of kDataFolders.
+  DataFiles FilesIn(const std::filesystem::path& model, const char* folder) const;
   absl::StatusOr<CheckedConfig> ReadConfig(const std::filesystem::path& folder) const;
   // `files` if the folder is theirs.
   absl::StatusOr<std::shared_ptr<Servable>> LoadVersion(const std::filesystem::path& folder,
                                                         const ClientFilesPtr& files, int64_t version,
                                                         const inference::ModelConfig& config,
-                                                        std::shared_ptr<ModelStatistics> statistics);
+                                                        std::shared_ptr<ModelStatistics> statistics, Pace pace);
   // What was loaded has shadow traffic, if its configuration asks for it and another version serves: as it was
   // loaded, with a note; or why it is refused.
   absl::StatusOr<ServablePtr> Compared(absl::StatusOr<std::shared_ptr<Servable>> loaded, const ShadowOverrides& asked);

@@ -17,7 +17,9 @@ namespace fs = std::filesystem;
 
 class CallOfNothing : public CallInterface {
  public:
-  absl::StatusOr<BoundArguments> BindWarmup(const inference::ModelWarmup&) const override { return BoundArguments(); }
+  absl::StatusOr<BoundArguments> BindWarmup(const inference::ModelWarmup&, const DataFiles&) const override {
+    return BoundArguments();
+  }
   std::shared_ptr<ObservedCalls> ObservedAfter(std::shared_ptr<ObservedCalls>) const override { return nullptr; }
 };
 
@@ -41,7 +43,10 @@ class RepositoryPollerTest : public ::testing::Test {
   void Start(std::chrono::duration<double> interval = std::chrono::milliseconds(5)) {
     repository_ = std::make_unique<Repository>(
         Repository::Options{.roots = {root_}, .control = ModelControl::kPoll}, runtime_,
-        [](const Model&, const inference::ModelConfig&) { return std::make_unique<const CallOfNothing>(); }, [] {});
+        [](const Model&, const inference::ModelConfig&, const DataFiles&) {
+          return std::make_unique<const CallOfNothing>();
+        },
+        [] {});
     poller_ = std::make_unique<RepositoryPoller>(*repository_, std::vector{root_}, interval);
     ASSERT_TRUE(repository_->LoadAll([this] { loaded_.set_value(); }, poller_->unsettled()).ok());
     poller_->Start();

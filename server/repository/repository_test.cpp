@@ -48,6 +48,30 @@ TEST_F(RepositoryTest, AVersionWhoseWarmUpFailsIsNotSwappedIn) {
   EXPECT_EQ(Answer("m"), "new");
 }
 
+TEST_F(RepositoryTest, ALoadGivesWayToRequestsOnceTheServerHasStartedAndAModelServes) {
+  Put("a/m/1/model.pt", "ok one");
+  Put("a/m/config.pbtxt", "model_warmup { name: 'w' }");
+  Put("a/n/1/model.pt", "ok one");
+  const auto gives_way = [&](const std::string& name) {
+    const ServablePtr servable = *repository_->Find(name, "");
+    return dynamic_cast<const FakeModel&>(*servable->model).in_background();
+  };
+  options_.load_threads = 1;
+  StartAndLoad();
+  EXPECT_FALSE(runtime_.last_load_in_background()) << "the server starts, though m serves already";
+  EXPECT_FALSE(gives_way("m"));
+
+  ASSERT_TRUE(Load("m").ok());
+  EXPECT_TRUE(runtime_.last_load_in_background());
+  EXPECT_TRUE(gives_way("m")) << "the warm-up";
+
+  ASSERT_TRUE(Unload("m").ok());
+  ASSERT_TRUE(Unload("n").ok());
+  ASSERT_TRUE(Load("m").ok());
+  EXPECT_FALSE(runtime_.last_load_in_background()) << "there is nothing to disturb";
+  EXPECT_FALSE(gives_way("m"));
+}
+
 TEST_F(RepositoryTest, AModelIsPutOnTheGpusThatItsConfigurationNames) {
   Put("a/m/1/model.pt", "ok one");
   Put("a/m/config.pbtxt", "instance_group { kind: KIND_GPU gpus: [ 2, 0 ] }");
@@ -440,7 +464,7 @@ TEST_F(RepositoryTest, ConfigurationsOfLoadsThatWaitAreBoundedTogether) {
   Start({root_ / "a"});
   runtime_.load_gate.Shut();
   // A text of 0.9 MiB each.
-  const std::string config = R"({"metric_tags": {"k": ")" + std::string(900'000, 'v') + R"("}})";
+  const std::string config = R"({"parameters": {"k": {"string_value": ")" + std::string(900'000, 'v') + R"("}}})";
   Flood flood;
   for (int i = 0; flood.refusal().ok() && i < 200; ++i) {
     repository_->Load("m" + std::to_string(i), config, flood.Done());
@@ -661,6 +685,33 @@ TEST_F(RepositoryTest, ARefreshLoadsOnlyWhatHasChanged) {
   Put("a/m/config.pbtxt", "version_policy { all {} } max_batch_size: 4");
   EXPECT_TRUE(Refresh("m").ok());
   EXPECT_NE(*repository_->Find("m", "2"), second);
+}
+
+TEST_F(RepositoryTest, ARefreshReadsTheFilesAgainThatSequencesBeginWith) {
+  Put("a/m/config.pbtxt", R"(
+    input { name: 'x' data_type: TYPE_FP32 dims: 1 } output { name: 'y' data_type: TYPE_FP32 dims: 1 }
+    sequence_batching { state { input_name: 'i' output_name: 'o' data_type: TYPE_FP32 dims: 1
+                                initial_state { data_type: TYPE_FP32 dims: 1 data_file: 'f' } } })");
+  Put("a/m/1/model.pt", "ok one");
+  StartWith(ModelControl::kPoll);
+  const ServablePtr before = *repository_->Find("m", "1");
+  EXPECT_TRUE(Refresh("m").ok());
+  EXPECT_NE(*repository_->Find("m", "1"), before);
+}
+
+TEST_F(RepositoryTest, AModelsMetricsAreAsTheConfigurationThatServesSays) {
+  Put("a/m/config.pbtxt", "metric_tags { key: 'team' value: 'a' }");
+  Put("a/m/1/model.pt", "ok one");
+  StartAndLoad();
+  const auto labels = [&] { return (*repository_->Find("m", "1"))->statistics->snapshot().labels; };
+  EXPECT_THAT(labels(), ElementsAre(Pair("_team", "a")));
+  Put("a/m/config.pbtxt", "metric_tags { key: 'team' value: 'b' }");
+  Put("a/m/1/model.pt", "bad");
+  EXPECT_FALSE(Load("m").ok());
+  EXPECT_THAT(labels(), ElementsAre(Pair("_team", "a")));
+  Put("a/m/1/model.pt", "ok two");
+  EXPECT_TRUE(Load("m").ok());
+  EXPECT_THAT(labels(), ElementsAre(Pair("_team", "b")));
 }
 
 TEST_F(RepositoryTest, ARefreshDropsWhatIsGone) {

@@ -23,7 +23,7 @@ namespace hearth::server {
 // Takes any sample but those called "bad" and "throws".
 class AnyCall : public CallInterface {
  public:
-  absl::StatusOr<BoundArguments> BindWarmup(const inference::ModelWarmup& sample) const override {
+  absl::StatusOr<BoundArguments> BindWarmup(const inference::ModelWarmup& sample, const DataFiles&) const override {
     if (sample.name() == "throws") throw std::bad_alloc();
     if (sample.name() == "bad") return absl::InvalidArgumentError("no such input");
     return BoundArguments();
@@ -58,7 +58,7 @@ class RepositoryTest : public ::testing::Test {
     options.load_models = std::move(load_models);
     repository_ = std::make_unique<Repository>(
         std::move(options), runtime_,
-        [](const Model&, const inference::ModelConfig&) { return std::make_unique<const AnyCall>(); },
+        [](const Model&, const inference::ModelConfig&, const DataFiles&) { return std::make_unique<const AnyCall>(); },
         [this] { changed_(); });
   }
   // With the models of the start loaded.

@@ -78,7 +78,7 @@ absl::StatusOr<ServablePtr> Repository::Restore(const std::string& name, int64_t
   if (!wanted.archive_stamp.empty() && FileStamp(archive) != wanted.archive_stamp) {
     return absl::FailedPreconditionError("its archive was replaced since it served");
   }
-  return LoadVersion(*folder, files, version, wanted.config, models_.StatisticsOf(name, version));
+  return LoadVersion(*folder, files, version, wanted.config, models_.StatisticsOf(name, version), PaceNow());
 }
 
 }  // namespace hearth::server

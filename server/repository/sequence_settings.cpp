@@ -4,6 +4,8 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "server/repository/data_files.h"
+#include "server/repository/layout.h"
 #include "wire/datatypes.h"
 
 namespace hearth::server {
@@ -62,8 +64,10 @@ absl::Status CheckState(const std::string& where, const ModelSequenceBatching::S
   if (state.initial_state().empty()) return absl::OkStatus();
   const auto& initial = state.initial_state(0);
   if (initial.state_data_case() == ModelSequenceBatching::InitialState::kDataFile) {
-    return absl::UnimplementedError(
-        absl::StrCat("sequence_batching.", where, ".initial_state has a data_file, which this server does not offer"));
+    if (const absl::Status status = CheckFileName(initial.data_file()); !status.ok()) {
+      return WrongSequence(where, ".initial_state.data_file is a file in the model's folder ", kInitialStateFolder,
+                           ": ", status.message());
+    }
   }
   if (initial.data_type() != state.data_type()) return WrongSequence(where, ".initial_state has another data_type");
   const bool fits = std::ranges::equal(state.dims(), initial.dims(), [](int64_t declared, int64_t size) {
@@ -72,7 +76,7 @@ absl::Status CheckState(const std::string& where, const ModelSequenceBatching::S
   return fits ? absl::OkStatus() : WrongSequence(where, ".initial_state has dims that the state's cannot be");
 }
 
-// Bytes of the zeros that a sequence begins with; below 0: too many.
+// Bytes of what a sequence begins with; below 0: too many.
 int64_t InitialBytes(const SequenceSettings::State& state) {
   const Datatype& datatype = *FindDatatype(state.data_type);
   auto bytes = static_cast<int64_t>(datatype.is_bytes() ? sizeof(std::string) : datatype.size);
@@ -82,8 +86,6 @@ int64_t InitialBytes(const SequenceSettings::State& state) {
   return bytes;
 }
 
-constexpr int64_t kMostInitialBytes = int64_t{1} << 30;
-
 template <typename Tensor>
 void Describe(const std::string& name, inference::DataType type, const std::vector<int64_t>& dims, Tensor& out) {
   out.set_name(name);
@@ -92,6 +94,12 @@ void Describe(const std::string& name, inference::DataType type, const std::vect
 }
 
 }  // namespace
+
+bool HasInitialStateFiles(const inference::ModelConfig& config) {
+  return std::ranges::any_of(config.sequence_batching().state(), [](const ModelSequenceBatching::State& state) {
+    return !state.initial_state().empty() && !state.initial_state(0).data_file().empty();
+  });
+}
 
 SequenceSettings SequenceSettingsOf(const inference::ModelConfig& config) {
   const ModelSequenceBatching& batching = config.sequence_batching();
@@ -106,6 +114,7 @@ SequenceSettings SequenceSettingsOf(const inference::ModelConfig& config) {
   for (const auto& state : batching.state()) {
     const auto& dims = state.initial_state().empty() ? state.dims() : state.initial_state(0).dims();
     settings.states.push_back({state.input_name(), state.output_name(), state.data_type(), {dims.begin(), dims.end()}});
+    if (!state.initial_state().empty()) settings.states.back().file = state.initial_state(0).data_file();
     // As Triton: what varies begins with 1.
     for (int64_t& size : settings.states.back().initial) size = std::max<int64_t>(size, 1);
   }

@@ -6,11 +6,13 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "proto/inference/model_config.pb.h"
+#include "wire/wire_tensor.h"
 
 namespace hearth::server {
 
@@ -27,13 +29,21 @@ struct SequenceSettings {
   struct State {
     std::string input, output;
     inference::DataType data_type = inference::TYPE_INVALID;
-    std::vector<int64_t> initial;  // sizes of the zeros that a sequence begins with, without a batch dimension
+    std::vector<int64_t> initial;         // sizes of what a sequence begins with, without a batch dimension
+    std::string file = {};                // that it is read from; empty: it is zeros
+    std::optional<WireTensor> read = {};  // from that file, once the model is loaded
   };
 
   std::chrono::microseconds longest_idle{1'000'000};
   std::vector<Control> controls;
   std::vector<State> states;
 };
+
+// Of what all states of a sequence begin with, and of each file.
+inline constexpr int64_t kMostInitialBytes = int64_t{1} << 30;
+
+// Whether sequences begin with what files hold (data_file of an initial_state).
+bool HasInitialStateFiles(const inference::ModelConfig& config);
 
 // Of a configuration that is checked, and has sequence_batching.
 SequenceSettings SequenceSettingsOf(const inference::ModelConfig& config);

@@ -69,9 +69,25 @@ TEST(SequenceSettings, WhatMakesNoSenseIsRefused) {
   EXPECT_THAT(WhyNotSequences(state + "[1000000, 1000000] }"), HasSubstr("more than 1073741824 bytes"));
   EXPECT_THAT(WhyNotSequences(state + "2 initial_state { data_type: TYPE_FP32 dims: 3 zero_data: true } }"),
               HasSubstr("has dims that the state's cannot be"));
-  EXPECT_THAT(WhyNotSequences(state + "2 initial_state { data_type: TYPE_FP32 dims: 2 data_file: 'f' } }"),
-              HasSubstr("data_file"));
+  for (const std::string file : {"", "../f", "/f", "a/f"}) {
+    EXPECT_THAT(WhyNotSequences(state + "2 initial_state { data_type: TYPE_FP32 dims: 2 data_file: '" + file + "' } }"),
+                HasSubstr("initial_state.data_file is a file in the model's folder initial_state: "));
+  }
   EXPECT_THAT(WhyNotSequences("oldest { preferred_batch_size: 2 }"), HasSubstr("preferred_batch_size is 2"));
+}
+
+TEST(SequenceSettings, AStateMayBeginWithAFile) {
+  const std::string state = "state { input_name: 'i' output_name: 'o' data_type: TYPE_FP32 dims: -1 ";
+  const auto config = SequenceConfig(state + "initial_state { data_type: TYPE_FP32 dims: 3 data_file: 'f.bin' } } " +
+                                     "state { input_name: 'j' output_name: 'p' data_type: TYPE_FP32 dims: 2 }");
+  ASSERT_TRUE(CheckSequenceBatching(config).ok()) << CheckSequenceBatching(config);
+  const SequenceSettings settings = SequenceSettingsOf(config);
+  EXPECT_EQ(settings.states[0].file, "f.bin");
+  EXPECT_THAT(settings.states[0].initial, ElementsAre(3));
+  EXPECT_EQ(settings.states[1].file, "");
+  EXPECT_TRUE(HasInitialStateFiles(config));
+  EXPECT_FALSE(
+      HasInitialStateFiles(SequenceConfig(state + "initial_state { data_type: TYPE_FP32 dims: 3 zero_data: true } }")));
 }
 
 TEST(SequenceSettings, SequencesAreRunTogetherWhereTheModelHasABatchDimension) {

@@ -14,6 +14,7 @@
 #include "proto/inference/model_config.pb.h"
 #include "server/repository/call_profiler.h"
 #include "server/repository/client_files.h"
+#include "server/repository/data_files.h"
 #include "server/repository/ensemble_model.h"
 #include "server/repository/labels.h"
 #include "server/repository/live_calls.h"
@@ -37,9 +38,10 @@ struct BoundArguments {
 class CallInterface {
  public:
   virtual ~CallInterface() = default;
-  // The arguments of a call of forward with a sample of the configuration. kInvalidArgument where they cannot
-  // be the method's.
-  virtual absl::StatusOr<BoundArguments> BindWarmup(const inference::ModelWarmup& sample) const = 0;
+  // The arguments of a call of forward with a sample of the configuration, which may name `files`. kInvalidArgument
+  // where they cannot be the method's.
+  virtual absl::StatusOr<BoundArguments> BindWarmup(const inference::ModelWarmup& sample,
+                                                    const DataFiles& files) const = 0;
   // What to record calls in: `before`, of the version that this one takes the place of, if there is one and it was of
   // the same method, else a new one.
   virtual std::shared_ptr<ObservedCalls> ObservedAfter(std::shared_ptr<ObservedCalls> before) const = 0;
@@ -49,9 +51,9 @@ class CallInterface {
   virtual std::string batching() const { return {}; }
 };
 
-// Derives it; an error fails the load.
+// Derives it; an error fails the load. `initial_states` are the files that sequences begin with.
 using CallInterfaceFactory = std::function<absl::StatusOr<std::unique_ptr<const CallInterface>>(
-    const Model& model, const inference::ModelConfig& config)>;
+    const Model& model, const inference::ModelConfig& config, const DataFiles& initial_states)>;
 
 struct Servable {
   std::string name;

@@ -182,7 +182,8 @@ absl::StatusOr<std::string> CompareOnLiveRequests(const Servable& before, const 
                        before.version, settings.seconds);
   const auto time = std::chrono::duration_cast<ShadowClock::duration>(std::chrono::duration<double>(settings.seconds));
   const ShadowClock::time_point deadline = ShadowClock::now() + time;
-  const BackgroundBounds bounds{deadline + settings.grace, memory_limit, stop};
+  const BackgroundBounds bounds{
+      .deadline = deadline + settings.grace, .memory = memory_limit, .stop = stop, .in_background = true};
   Tally tally;
   before.live_calls.Begin();
   const absl::Cleanup end = [&] { before.live_calls.End(); };

@@ -21,10 +21,10 @@ using Bounds = BackgroundBounds;
 
 constexpr std::chrono::seconds kMostOfFrequentCall{10};
 
-absl::Status RunOnce(const Servable& servable, const inference::ModelWarmup& sample, const Bounds& bounds,
-                     int operator_threads) {
+absl::Status RunOnce(const Servable& servable, const inference::ModelWarmup& sample, const DataFiles& files,
+                     const Bounds& bounds, int operator_threads) {
   // Anew for each run: a model may write to its arguments.
-  auto bound = BindWithin(bounds.memory, [&] { return servable.call_interface->BindWarmup(sample); });
+  auto bound = BindWithin(bounds.memory, [&] { return servable.call_interface->BindWarmup(sample, files); });
   if (!bound.ok()) return bound.status();
   return RunInBackground(servable, "forward", *std::move(bound), bounds, operator_threads).status();
 }
@@ -69,11 +69,12 @@ constexpr std::array kThreadsAsTheyAre = {0};
 
 // Each sample once for each of the numbers of threads that operators then have (CallOptions has it). What fails has not
 // failed before, and says nothing about the version.
-void RunSamples(const Servable& servable, std::span<const int> operator_threads, const Bounds& bounds) {
+void RunSamples(const Servable& servable, const DataFiles& files, std::span<const int> operator_threads,
+                const Bounds& bounds) {
   for (const inference::ModelWarmup& sample : servable.config.model_warmup()) {
     for (const int threads : operator_threads) {
       if (bounds.stop.stop_requested()) return;
-      RunOnce(servable, sample, bounds, threads).IgnoreError();
+      RunOnce(servable, sample, files, bounds, threads).IgnoreError();
     }
   }
 }
@@ -101,17 +102,18 @@ Waited WaitUntilWarm(Model& model, const Bounds& bounds) {
 
 }  // namespace
 
-absl::Status WarmUp(const Servable& servable, std::span<const FrequentCall> frequent, const WarmUpLimits& limits) {
+absl::Status WarmUp(const Servable& servable, const DataFiles& files, std::span<const FrequentCall> frequent,
+                    const WarmUpLimits& limits) {
   const auto& samples = servable.config.model_warmup();
   const Clock::time_point start = Clock::now();
   const auto time = std::min<std::chrono::duration<double>>(limits.time, std::chrono::hours(24 * 365));
   const Clock::time_point deadline =
       time.count() > 0 ? start + std::chrono::duration_cast<Clock::duration>(time) : Clock::time_point::max();
-  const Bounds bounds{deadline, limits.memory, limits.stop};
+  const Bounds bounds{deadline, limits.memory, limits.stop, limits.in_background};
   for (const inference::ModelWarmup& sample : samples) {
     // The configuration's 0 is what it is if nobody says.
     for (uint32_t run = 0; run < std::max(1U, sample.count()); ++run) {
-      const absl::Status status = RunOnce(servable, sample, bounds, 0);
+      const absl::Status status = RunOnce(servable, sample, files, bounds, 0);
       if (status.ok()) continue;
       return {status.code(), absl::StrCat("the warm-up sample '", sample.name(), "' failed: ", status.message())};
     }
@@ -120,14 +122,14 @@ absl::Status WarmUp(const Servable& servable, std::span<const FrequentCall> freq
   Waited waited = WaitUntilWarm(*servable.model, bounds);
   const bool has_calls = !samples.empty() || !frequent.empty();
   for (int step = 1; step < kSteps && waited != Waited::kInVain && has_calls; ++step) {
-    RunSamples(servable, kThreadsAsTheyAre, bounds);
+    RunSamples(servable, files, kThreadsAsTheyAre, bounds);
     RunFrequent(servable, frequent, bounds);
     const Waited again = WaitUntilWarm(*servable.model, bounds);
     if (again != Waited::kForNothing) waited = again;
   }
   // What libraries prepare at the first use of the plans, for each number of threads that operators may come to have,
   // is better prepared now.
-  RunSamples(servable, servable.model->operator_threads(), bounds);
+  RunSamples(servable, files, servable.model->operator_threads(), bounds);
   const size_t live = RunFrequent(servable, frequent, bounds);
   if (limits.stop.stop_requested()) return absl::CancelledError("the warm-up was stopped");
   if (waited == Waited::kInVain) {

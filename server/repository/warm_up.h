@@ -24,14 +24,17 @@ struct WarmUpLimits {
   int64_t memory = 0;
   // Ends it, with kCancelled.
   std::stop_token stop;
+  // Requests are answered meanwhile: runs give way to theirs.
+  bool in_background = false;
 };
 
-// `frequent` is of the version in service. Of its calls those to methods that do nothing but answer are run: their
-// arguments are made up. What they give or raise does not matter, and none may take more than half of the time that is
-// left, nor more than ten seconds.
+// `files` are those that its samples name. `frequent` is of the version in service. Of its calls those to methods that
+// do nothing but answer are run: their arguments are made up. What they give or raise does not matter, and none may
+// take more than half of the time that is left, nor more than ten seconds.
 //
 // Waits on the calling thread. A sample that fails, or is not done in time, is an error that names it; plans that are
 // not compiled by then are so while the version serves, and that is logged.
-absl::Status WarmUp(const Servable& servable, std::span<const FrequentCall> frequent, const WarmUpLimits& limits);
+absl::Status WarmUp(const Servable& servable, const DataFiles& files, std::span<const FrequentCall> frequent,
+                    const WarmUpLimits& limits);
 
 }  // namespace hearth::server

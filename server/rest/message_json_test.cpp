@@ -39,7 +39,8 @@ TEST(MessageJson, ConfigurationsHaveTritonsSpelling) {
   EXPECT_EQ(config["input"][0]["dims"], json::parse("[3]"));
   EXPECT_EQ(config["input"][0]["reshape"], json::parse(R"({"shape": []})"));
   EXPECT_EQ(config["parameters"], json::parse(R"({"k": {"string_value": "v"}})"));
-  EXPECT_EQ(config["dynamic_batching"]["max_queue_delay_microseconds"], 0);
+  EXPECT_EQ(config["dynamic_batching"]["priority_levels"], 0);
+  EXPECT_FALSE(config["dynamic_batching"].contains("max_queue_delay_microseconds")) << "0 would say otherwise";
   EXPECT_EQ(config["instance_group"][0]["kind"], "KIND_CPU");
   EXPECT_FALSE(config.contains("sequence_batching")) << "of several that exclude each other only the one that is set";
   EXPECT_FALSE(config.contains("optimization")) << "messages that are not there";

@@ -31,6 +31,12 @@ absl::StatusOr<const std::string*> OnlyHeader(const HttpRequest& request, std::s
   return request.Header(name);
 }
 
+std::optional<TraceContext> CallerTraceOf(const HttpRequest& request) {
+  const std::string* const parent = request.Header("traceparent");
+  if (parent == nullptr) return std::nullopt;
+  return ParseTraceContext(*parent, request.AllOf("tracestate"));
+}
+
 absl::StatusOr<RestInferHead> ReadHead(const HttpRequest& request, const RestPath& path) {
   RestInferHead head{.model = path.model, .version = path.version};
   const auto size = OnlyHeader(request, "inference-header-content-length");
@@ -154,7 +160,7 @@ void RestHandler::Infer(HttpRequest request, const RestPath& path, HttpResponder
   responder.OnGone([running = std::weak_ptr<RestInferTask>(task)] {
     if (const auto wanted = running.lock()) wanted->Cancel();
   });
-  if (const std::string* traceparent = request.Header("traceparent")) task->set_traceparent(*traceparent);
+  if (task->wants_caller_trace()) task->set_caller_trace(CallerTraceOf(request));
   task->Start(task->message(), std::nullopt, task->is_logged() ? std::move(request.peer) : "",
               [task, responder](absl::Status status, grpc::ByteBuffer& answer) {
                 responder.Answer(task->MakeAnswer(status, answer));

@@ -121,7 +121,6 @@ void Batcher::OnAnswer(const BatchPtr& batch, absl::StatusOr<c10::IValue> answer
     return RunOneByOne(batch, memory ? BatchFailure::kMemory : BatchFailure::kRaised, answer.status());
   }
 
-  if (!settings_.keeps_order) FreeRun(batch->slot, batch);
   std::vector<std::pair<size_t, DispatchCallback>> open;
   {
     std::lock_guard lock(mutex_);
@@ -132,6 +131,8 @@ void Batcher::OnAnswer(const BatchPtr& batch, absl::StatusOr<c10::IValue> answer
       open.emplace_back(i, std::move(member.callback));
     }
   }
+  Answered(static_cast<int64_t>(open.size()), parts ? batch->rows() + batch->padding : 0, batch->slot);
+  if (!settings_.keeps_order) FreeRun(batch->slot, batch);
   if (parts) batch->members.front()->servable->statistics->Padded(static_cast<uint64_t>(batch->padding));
   Execution execution{.rows = batch->rows(), .counts = true, .tier = batch->tier};
   for (auto& [i, callback] : open) {
@@ -196,6 +197,7 @@ void Batcher::RunMember(const BatchPtr& batch, size_t index) {
       member->servable, std::move(member->call),
       [this, batch, index, last, callback = std::move(member->callback)](absl::StatusOr<c10::IValue> answer,
                                                                          const Execution& execution) {
+        Answered(1, answer.ok() && batch->members.size() == 1 ? execution.rows : 0, batch->slot);
         // Nobody joins a batch that has begun, but others may leave it.
         if (last && !settings_.keeps_order) FreeRun(batch->slot, batch);
         callback(std::move(answer), execution);
@@ -210,13 +212,21 @@ void Batcher::RunMember(const BatchPtr& batch, size_t index) {
   if (cancel) run->Cancel();
 }
 
+void Batcher::Answered(int64_t calls, int64_t rows, const RunSlot& slot) {
+  std::lock_guard lock(mutex_);
+  const TimePoint now = host_.now();
+  if (rows > 0) delay_.Ran(rows, now - slot.since);
+  delay_.Left(calls, now);
+}
+
 // Of the batch, or of a call that was run at once.
 void Batcher::FreeRun(const RunSlot& slot, const BatchPtr& batch) {
   {
     std::lock_guard lock(mutex_);
-    --runs_;
+    const TimePoint now = host_.now();
+    if (runs_-- >= MostRuns()) run_free_ = now;
     batches_.erase(batch);
-    const std::chrono::nanoseconds time = host_.now() - slot.since;
+    const std::chrono::nanoseconds time = now - slot.since;
     const auto before = least_run_time_;
     least_run_time_ = before.count() == 0 ? time : std::min(time, before + before / kForgetsLeastTime);
   }

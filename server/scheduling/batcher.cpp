@@ -54,6 +54,7 @@ Batcher::Batcher(const QueueSettings& settings, ModelShare& share, BatcherHost& 
       allowed_(
           settings.allowed.value_or(host.pads_batches() ? PowersOfTwo(settings.max_rows) : std::vector<int64_t>())),
       waiting_(settings),
+      delay_(settings.delay),
       control_(settings.longest_wait.value_or(host.longest_wait())) {}
 
 int64_t Batcher::MostRuns() const {
@@ -78,7 +79,10 @@ absl::StatusOr<std::shared_ptr<CallHandle>> Batcher::Add(const ServablePtr& serv
   {
     std::unique_lock lock(mutex_);
     std::optional<RunSlot> slot;
-    const bool is_free = waiting_.empty() && settings_.delay.count() == 0 && runs_ < MostRuns();
+    const TimePoint now = host_.now();
+    delay_.Came(1, now);
+    const bool waits = MayJoin(call) && delay_.WaitEnd(1, now, run_free_) > now;
+    const bool is_free = waiting_.empty() && !waits && runs_ < MostRuns();
     const bool as_it_is = !call.queue || (PaddingOf(call.rows) == 0 && settings_.padding.multiple == 1);
     if (is_free && as_it_is) slot = host_.TakeSlot(share_, nullptr);
     if (slot) {
@@ -87,6 +91,7 @@ absl::StatusOr<std::shared_ptr<CallHandle>> Batcher::Add(const ServablePtr& serv
       return host_.RunCall(servable, std::move(call),
                            [this, slot = *slot, callback = std::move(callback)](absl::StatusOr<c10::IValue> answer,
                                                                                 const Execution& execution) {
+                             Answered(1, answer.ok() ? execution.rows : 0, slot);
                              if (!settings_.keeps_order) FreeRun(slot, nullptr);
                              callback(std::move(answer), execution);
                              if (settings_.keeps_order) FreeRun(slot, nullptr);
@@ -103,7 +108,10 @@ absl::Status Batcher::Enqueue(std::span<const BatchMemberPtr> members) {
   std::lock_guard lock(mutex_);
   const BatchMember& first = *members.front();
   if (waiting_.empty()) control_.FoundEmpty(first.arrived);
-  if (absl::Status status = CheckRoom(first); !status.ok()) return WithAdvice(std::move(status));
+  if (absl::Status status = CheckRoom(first); !status.ok()) {
+    delay_.Left(static_cast<int64_t>(members.size()), first.arrived);
+    return WithAdvice(std::move(status));
+  }
   if (members.size() > 1) host_.CallsBegan(static_cast<int64_t>(members.size()) - 1);
   for (const BatchMemberPtr& member : members) {
     waiting_.Add(member);
@@ -123,6 +131,10 @@ absl::StatusOr<std::shared_ptr<CallHandle>> Batcher::AddParts(const ServablePtr&
   std::vector<BatchMemberPtr> members;
   for (SplitCall::Part& part : split->TakeParts())
     members.push_back(NewMember(servable, std::move(part.call), std::move(part.callback)));
+  {
+    std::lock_guard lock(mutex_);
+    delay_.Came(static_cast<int64_t>(members.size()), host_.now());
+  }
   if (absl::Status status = Enqueue(members); !status.ok()) return status;
   std::vector<std::shared_ptr<CallHandle>> handles;
   for (const BatchMemberPtr& member : members) handles.push_back(std::make_shared<Handle>(weak_from_this(), member));
@@ -203,12 +215,17 @@ BatchPtr Batcher::TakeReady(TimePoint now, std::optional<RunSlot> slot, Departur
   while (!waiting_.empty() && runs_ < MostRuns()) {
     std::vector<BatchDraft> drafts = waiting_.DraftBatches();
     const auto ready = std::ranges::find_if(drafts, [&](const BatchDraft& draft) {
-      const TimePoint due = draft.oldest + settings_.delay;
-      if (draft.full || draft.preferred > 0 || due <= now) return true;
-      SetAlarm(due);
+      if (draft.full || draft.preferred > 0) return true;
+      const TimePoint end = WaitEndOf(draft);
+      if (end <= now) {
+        if (waits_for_calls_) delay_.WaitEnded();
+        return true;
+      }
+      SetAlarm(end);
       return false;
     });
-    if (ready == drafts.end()) return nullptr;
+    waits_for_calls_ = ready == drafts.end();
+    if (waits_for_calls_) return nullptr;
     if (ready->preferred > 0) ready->members.resize(ready->preferred);
     DropLate(ready->members, now, departures);
     if (ready->members.empty()) continue;
@@ -218,6 +235,16 @@ BatchPtr Batcher::TakeReady(TimePoint now, std::optional<RunSlot> slot, Departur
     return nullptr;
   }
   return nullptr;
+}
+
+Batcher::TimePoint Batcher::WaitEndOf(const BatchDraft& draft) const {
+  TimePoint end = delay_.WaitEnd(static_cast<int64_t>(draft.members.size()), draft.oldest, run_free_);
+  if (settings_.delay) return end;
+  // A wait that nobody asked for costs no answer.
+  for (const BatchMemberPtr& member : draft.members) {
+    if (member->call.deadline) end = std::min(end, *member->call.deadline - 2 * least_run_time_);
+  }
+  return end;
 }
 
 void Batcher::DropLate(std::vector<BatchMemberPtr>& members, TimePoint now, Departures& departures) {
@@ -276,10 +303,13 @@ bool Batcher::UseSlot(const RunSlot& slot) {
 }
 
 void Batcher::SetAlarm(TimePoint time) {
-  if (time >= alarm_) return;
-  alarm_ = time;
-  host_.CallAt(time, [batcher = weak_from_this()] {
-    if (const auto self = batcher.lock()) self->OnAlarm();
+  if (time == TimePoint::max()) return;
+  // One that comes before sets the next. An alarm cannot be taken back: were one set for each call, each would set
+  // another one when it comes.
+  if (!alarm_times_.empty() && *alarm_times_.begin() <= time) return;
+  alarm_times_.insert(time);
+  host_.CallAt(time, [batcher = weak_from_this(), time] {
+    if (const auto self = batcher.lock()) self->OnAlarm(time);
   });
 }
 
@@ -296,6 +326,7 @@ void Batcher::Depart(const BatchMemberPtr& member, absl::Status status, Departur
     departures.runs.push_back(member->batch->run);
   }
   member->state = BatchMember::State::kAnswered;
+  delay_.Left(1, host_.now());
 }
 
 void Batcher::Finish(Departures departures) {
@@ -343,11 +374,11 @@ void Batcher::Expire(TimePoint now, Departures& departures) {
   for (const BatchMemberPtr& member : delayed) waiting_.Delay(member);
 }
 
-void Batcher::OnAlarm() {
+void Batcher::OnAlarm(TimePoint time) {
   Departures departures;
   {
     std::lock_guard lock(mutex_);
-    alarm_ = TimePoint::max();
+    alarm_times_.erase(time);
     Expire(host_.now(), departures);
     for (const BatchMemberPtr& member : waiting_.all()) SetAlarm(member->alarm());
     for (const BatchPtr& batch : batches_) {

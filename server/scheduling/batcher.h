@@ -4,11 +4,11 @@
 // Order. Calls of a lower level come first; within a level those that came first, and behind them those whose timeout
 // passed and that the level's policy delays. So many runs are under way at once as the settings say, else the host, and
 // each has one of the slots that all models share (fair_shares.h). A call that finds nobody waiting, and a run and a
-// slot free, is run at once, on its caller's thread and as it is, unless the settings have a delay.
+// slot free, is run at once, on its caller's thread and as it is, unless it is to wait for others.
 //
 // Batches. Calls fit each other if their keys are equal (batch_values.h). Where a run and a slot are free, the first
 // call in the order is taken with the next ones that fit it, up to as many rows as a batch may have. That is a batch at
-// once if it has as many, or a preferred number of rows, or if its oldest call has waited for the delay; else the next
+// once if it has as many, or a preferred number of rows, or if it waits for no others (batch_delay.h); else the next
 // call that does not fit is looked at in the same way. Where the order of requests is kept, nothing overtakes the
 // first, and a run is free when its answers are on their way; else as soon as it has ended.
 //
@@ -51,6 +51,7 @@
 
 #include "absl/status/statusor.h"
 #include "server/repository/servable.h"
+#include "server/scheduling/batch_delay.h"
 #include "server/scheduling/batch_member.h"
 #include "server/scheduling/dispatched_call.h"
 #include "server/scheduling/fair_shares.h"
@@ -123,7 +124,7 @@ class Batcher : public SlotWaiter, public std::enable_shared_from_this<Batcher> 
   // Of a call that may, and has more rows than a batch may have.
   absl::StatusOr<std::shared_ptr<CallHandle>> AddParts(const ServablePtr& servable, DispatchedCall call,
                                                        DispatchCallback callback, int64_t rows);
-  // Of one call, or of the parts of one.
+  // Of one call, or of the parts of one, which have been told to the delay.
   absl::Status Enqueue(std::span<const BatchMemberPtr> members);
   BatchMemberPtr NewMember(const ServablePtr& servable, DispatchedCall call, DispatchCallback callback);
 
@@ -131,6 +132,8 @@ class Batcher : public SlotWaiter, public std::enable_shared_from_this<Batcher> 
   absl::Status CheckRoom(const BatchMember& member) const;
   absl::Status WithAdvice(absl::Status refusal) const;
   BatchPtr TakeReady(TimePoint now, std::optional<RunSlot> slot, Departures& departures);
+  // Until when the members wait for others, a run being free.
+  TimePoint WaitEndOf(const BatchDraft& draft) const;
   // Those whose deadline comes before a run could end.
   void DropLate(std::vector<BatchMemberPtr>& members, TimePoint now, Departures& departures);
   BatchPtr MakeBatch(std::vector<BatchMemberPtr> members, const RunSlot& slot);
@@ -141,7 +144,7 @@ class Batcher : public SlotWaiter, public std::enable_shared_from_this<Batcher> 
   // The queue (batcher.cpp).
   void StartReady();
   void Answer(Departures departures);
-  void OnAlarm();
+  void OnAlarm(TimePoint time);
   void Finish(Departures departures);
   void Cancel(const BatchMemberPtr& member);
 
@@ -154,6 +157,8 @@ class Batcher : public SlotWaiter, public std::enable_shared_from_this<Batcher> 
   bool SomebodyHasTime(const BatchPtr& batch);
   void RunOneByOne(const BatchPtr& batch, BatchFailure why, const absl::Status& status);
   void RunMember(const BatchPtr& batch, size_t index);
+  // So many calls, by a run of so many rows in that slot; 0 rows: it is none that others are like.
+  void Answered(int64_t calls, int64_t rows, const RunSlot& slot);
   void FreeRun(const RunSlot& slot, const BatchPtr& batch);
   void End(const BatchPtr& batch);
 
@@ -165,10 +170,13 @@ class Batcher : public SlotWaiter, public std::enable_shared_from_this<Batcher> 
   WaitingCalls waiting_;
   std::set<BatchPtr> batches_;  // under way
   int64_t runs_ = 0;            // under way
+  TimePoint run_free_;          // since when one more may be
   bool waits_for_slot_ = false;
+  BatchDelay delay_;
+  bool waits_for_calls_ = false;  // a batch that may be run
   QueueControl control_;
   std::chrono::nanoseconds least_run_time_{0};  // of late
-  TimePoint alarm_ = TimePoint::max();          // the earliest that is set
+  std::set<TimePoint> alarm_times_;             // of the alarms that are set
   std::atomic<int> wrong_answers_{0};
 };
 

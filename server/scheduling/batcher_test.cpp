@@ -124,6 +124,121 @@ TEST_F(BatcherTest, ADelayIsHowLongABatchWaitsForMore) {
   AnswerDoubled();
 }
 
+TEST_F(BatcherTest, ALoneClientPaysADelayOnce) {
+  settings().delay = microseconds(100);
+  ASSERT_TRUE(Add(1).ok());
+  EXPECT_THAT(runs_, IsEmpty());
+  host_.Pass(microseconds(100));
+  AnswerDoubled();
+  for (const float value : {2, 3}) {
+    ASSERT_TRUE(Add(value).ok());
+    AnswerDoubled();
+  }
+  EXPECT_THAT(order_, ElementsAre(1, 2, 3));
+}
+
+// Clients that have one call each, of a model that runs one batch at a time, for 10 ms, and whose delay follows them.
+class TrafficTest : public BatcherTest {
+ protected:
+  // The first call is alone, the others are the next batch.
+  void Begin(int clients) {
+    settings().runs = 1;
+    for (int i = 0; i < clients; ++i) ASSERT_TRUE(Add(static_cast<float>(i)).ok());
+  }
+  void AnswerAfterARun() {
+    host_.Pass(std::chrono::milliseconds(10));
+    AnswerDoubled();
+  }
+};
+
+TEST_F(TrafficTest, WhoWasAnsweredIsInTheNextBatch) {
+  Begin(4);
+  AnswerAfterARun();
+  EXPECT_THAT(runs_, IsEmpty()) << "three wait for the one that was answered";
+  host_.Pass(microseconds(400));
+  ASSERT_TRUE(Add(10).ok());
+  EXPECT_THAT(InRun(), ElementsAre(1, 2, 3, 10)) << "and for nobody else";
+  AnswerAfterARun();
+  for (const float value : {20, 21, 22}) {
+    host_.Pass(microseconds(100));
+    ASSERT_TRUE(Add(value).ok());
+    EXPECT_THAT(runs_, IsEmpty());
+  }
+  ASSERT_TRUE(Add(23).ok());
+  EXPECT_THAT(InRun(), ElementsAre(20, 21, 22, 23));
+  AnswerAfterARun();
+}
+
+TEST_F(TrafficTest, WhoDoesNotComeBackIsWaitedForOnce) {
+  Begin(4);
+  AnswerAfterARun();
+  EXPECT_THAT(runs_, IsEmpty());
+  host_.Pass(microseconds(2499));
+  EXPECT_THAT(runs_, IsEmpty());
+  host_.Pass(microseconds(1));
+  EXPECT_THAT(InRun(), ElementsAre(1, 2, 3)) << "one of four, so for a quarter of a run's time";
+  AnswerAfterARun();
+  host_.Pass(microseconds(100));
+  for (const float value : {11, 12, 13}) ASSERT_TRUE(Add(value).ok());
+  EXPECT_THAT(InRun(), ElementsAre(11, 12, 13));
+  AnswerAfterARun();
+}
+
+TEST_F(TrafficTest, AWaitLeavesTimeForARunBeforeADeadline) {
+  settings().runs = 1;
+  ASSERT_TRUE(Add(0).ok());
+  ASSERT_TRUE(Add(1, WithDeadline(host_.time + std::chrono::milliseconds(31))).ok());
+  ASSERT_TRUE(Add(2).ok());
+  AnswerAfterARun();
+  EXPECT_THAT(runs_, IsEmpty());
+  host_.Pass(std::chrono::milliseconds(1));
+  EXPECT_THAT(InRun(), ElementsAre(1, 2)) << "and not after a third of a run's time";
+  AnswerAfterARun();
+}
+
+TEST_F(TrafficTest, ADelayOfZeroIsNoWait) {
+  settings().delay = microseconds(0);
+  Begin(4);
+  AnswerAfterARun();
+  EXPECT_THAT(InRun(), ElementsAre(1, 2, 3));
+  AnswerAfterARun();
+}
+
+TEST_F(TrafficTest, WhoLeavesUnansweredMayComeBack) {
+  settings().levels[0].max_waiting = 2;
+  Begin(2);
+  const auto cancelled = Add(2);
+  ASSERT_FALSE(Add(3).ok()) << "the queue is full";
+  (*cancelled)->Cancel();
+  AnswerAfterARun();
+  EXPECT_THAT(runs_, IsEmpty());
+  host_.Pass(microseconds(100));
+  ASSERT_TRUE(Add(10).ok());
+  EXPECT_THAT(runs_, IsEmpty()) << "two of the four that were there at once";
+  host_.Pass(std::chrono::milliseconds(10));
+  EXPECT_THAT(InRun(), ElementsAre(1, 10));
+  AnswerAfterARun();
+  for (const float value : {20, 21}) ASSERT_TRUE(Add(value).ok());
+  EXPECT_THAT(InRun(), ElementsAre(20, 21));
+  AnswerAfterARun();
+}
+
+TEST_F(TrafficTest, CallsThatAreRunOneByOneAreThereOnce) {
+  Begin(3);
+  AnswerAfterARun();
+  host_.Pass(microseconds(100));
+  ASSERT_TRUE(Add(3).ok());
+  ASSERT_THAT(InRun(), ElementsAre(1, 2, 3));
+  Answer(absl::InternalError("raised"));
+  while (!runs_.empty()) AnswerAfterARun();
+  host_.Pass(microseconds(100));
+  for (const float value : {10, 11}) ASSERT_TRUE(Add(value).ok());
+  EXPECT_THAT(runs_, IsEmpty()) << "the third is expected";
+  ASSERT_TRUE(Add(12).ok());
+  EXPECT_THAT(InRun(), ElementsAre(10, 11, 12));
+  AnswerAfterARun();
+}
+
 TEST_F(BatcherTest, AFullBatchWaitsForNoDelay) {
   settings().delay = std::chrono::hours(1);
   ASSERT_TRUE(Add(1, {}, 5).ok());
@@ -218,6 +333,7 @@ TEST_F(BatcherTest, ATimeoutRejects) {
 }
 
 TEST_F(BatcherTest, ATimeoutDelaysBehindAllOthersOfTheLevel) {
+  settings().delay = microseconds(0);
   settings().levels[0] = {.max_waiting = 0, .timeout = microseconds(100), .delays = true, .may_shorten = false};
   settings().max_rows = 2;
   ASSERT_TRUE(Add(0).ok());
@@ -262,6 +378,7 @@ TEST_F(BatcherTest, WhereTheOrderIsKeptABatchWaitsForNoMoreBehindWhatDoesNotFit)
 }
 
 TEST_F(BatcherTest, WhoIsCancelledOrLateLeavesTheQueue) {
+  settings().delay = microseconds(0);
   ASSERT_TRUE(Add(0).ok());
   const auto cancelled = Add(1);
   ASSERT_TRUE(Add(2, WithDeadline(host_.time + microseconds(10))).ok());
@@ -274,6 +391,20 @@ TEST_F(BatcherTest, WhoIsCancelledOrLateLeavesTheQueue) {
   EXPECT_THAT(InRun(), ElementsAre(3));
   AnswerDoubled();
   (*cancelled)->Cancel();
+}
+
+TEST_F(BatcherTest, AnAlarmThatIsSetStandsForLaterOnes) {
+  settings().runs = 1;
+  settings().delay = microseconds(0);
+  settings().levels[0] = {.max_waiting = 0, .timeout = microseconds(100), .delays = true, .may_shorten = false};
+  ASSERT_TRUE(Add(0).ok());
+  for (int i = 0; i < 1'000; ++i) {
+    ASSERT_TRUE(Add(1, WithDeadline(host_.time + microseconds(10'000))).ok());
+    host_.Pass(microseconds(100));
+    EXPECT_LE(host_.alarms.size(), 1U) << "the first deadline of all that ever waited";
+    AnswerDoubled();
+  }
+  AnswerDoubled();
 }
 
 TEST_F(BatcherTest, ABatchGoesOnWithoutWhoLeavesIt) {

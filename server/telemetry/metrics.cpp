@@ -19,7 +19,9 @@ using prometheus::MetricFamily;
 using prometheus::MetricType;
 
 std::vector<ClientMetric::Label> LabelsOf(const ModelSample& sample) {
-  return {{"model", sample.model}, {"version", sample.version}};
+  std::vector<ClientMetric::Label> labels = {{"model", sample.model}, {"version", sample.version}};
+  for (const auto& [name, value] : sample.statistics.labels) labels.push_back({name, value});
+  return labels;
 }
 
 class FamilyBuilder {
@@ -108,7 +110,7 @@ MetricFamily ByTier(const std::vector<ModelSample>& samples, FamilyBuilder famil
 }
 
 MetricFamily HistogramFamily(const std::vector<ModelSample>& samples, const char* name, const char* help,
-                             LatencyBuckets StatisticsSnapshot::*buckets, Duration StatisticsSnapshot::*total) {
+                             TimeHistogram StatisticsSnapshot::*times) {
   MetricFamily family;
   family.name = name;
   family.help = help;
@@ -117,16 +119,17 @@ MetricFamily HistogramFamily(const std::vector<ModelSample>& samples, const char
     if (!Has(sample, Which::kKnown)) continue;
     ClientMetric metric;
     metric.label = LabelsOf(sample);
+    const TimeHistogram& histogram = sample.statistics.*times;
     uint64_t cumulative = 0;
-    for (size_t i = 0; i < kLatencyBuckets.size() + 1; ++i) {
-      cumulative += (sample.statistics.*buckets)[i];
+    for (size_t i = 0; i < histogram.buckets.size(); ++i) {
+      cumulative += histogram.buckets[i];
       ClientMetric::Bucket bucket;
       bucket.cumulative_count = cumulative;
-      bucket.upper_bound = i < kLatencyBuckets.size() ? kLatencyBuckets[i] : std::numeric_limits<double>::infinity();
+      bucket.upper_bound = i < histogram.bounds.size() ? histogram.bounds[i] : std::numeric_limits<double>::infinity();
       metric.histogram.bucket.push_back(bucket);
     }
-    metric.histogram.sample_count = cumulative;
-    metric.histogram.sample_sum = static_cast<double>((sample.statistics.*total).ns) * 1e-9;
+    metric.histogram.sample_count = histogram.all.count;
+    metric.histogram.sample_sum = static_cast<double>(histogram.all.ns) * 1e-9;
     family.metric.push_back(std::move(metric));
   }
   return family;
@@ -144,12 +147,16 @@ MetricFamily BatchSizeFamily(const std::vector<ModelSample>& samples) {
     metric.label = LabelsOf(sample);
     uint64_t cumulative = 0;
     auto next = statistics.batches.begin();
+    std::vector<double> bounds = statistics.batch_size_bounds;
     // The largest that is counted by itself stands for larger ones, too.
-    for (uint64_t bound = 1; bound < kLargestOwnBatch; bound *= 2) {
-      for (; next != statistics.batches.end() && next->first <= bound; ++next) {
+    if (bounds.empty()) {
+      for (uint64_t bound = 1; bound < kLargestOwnBatch; bound *= 2) bounds.push_back(static_cast<double>(bound));
+    }
+    for (const double bound : bounds) {
+      for (; next != statistics.batches.end() && static_cast<double>(next->first) <= bound; ++next) {
         cumulative += next->second.compute_infer.count;
       }
-      metric.histogram.bucket.push_back({.cumulative_count = cumulative, .upper_bound = static_cast<double>(bound)});
+      metric.histogram.bucket.push_back({.cumulative_count = cumulative, .upper_bound = bound});
     }
     metric.histogram.bucket.push_back(
         {.cumulative_count = statistics.execution_count, .upper_bound = std::numeric_limits<double>::infinity()});
@@ -360,13 +367,13 @@ std::vector<MetricFamily> MetricsCollector::Collect() const {
       [](const ModelSample& s) { return s.statistics.warm_up_seconds; });
   families.push_back(HistogramFamily(samples, "hearth_request_duration_seconds",
                                      "Time from a request's last byte to its answer, of requests that were answered",
-                                     &StatisticsSnapshot::total_buckets, &StatisticsSnapshot::success));
+                                     &StatisticsSnapshot::total_times));
   families.push_back(HistogramFamily(samples, "hearth_queue_duration_seconds",
                                      "Time that requests waited for a thread, of those that were answered",
-                                     &StatisticsSnapshot::queue_buckets, &StatisticsSnapshot::queue));
+                                     &StatisticsSnapshot::queue_times));
   families.push_back(HistogramFamily(samples, "hearth_compute_duration_seconds",
                                      "Time that the model took for requests that were answered",
-                                     &StatisticsSnapshot::infer_buckets, &StatisticsSnapshot::compute_infer));
+                                     &StatisticsSnapshot::infer_times));
   families.push_back(BatchSizeFamily(samples));
   families.push_back(FamilyByReason(samples, "hearth_batch_failures_total",
                                     "Batches whose requests were run one by one after all, by reason", BatchFailureName,

@@ -206,6 +206,34 @@ TEST(Metrics, VersionsThatDoNotServeAreNotReadyAndKeepTheirCounters) {
   EXPECT_THAT(text, Not(HasSubstr("nv_inference_count{model=\"broken\"")));
 }
 
+TEST(Metrics, AModelsConfigurationGivesItsSeriesLabelsAndBuckets) {
+  ModelStatistics statistics;
+  statistics.SetMetrics({.labels = {{"_team", "a \"b\""}}, .request_durations = {0.5}, .batch_sizes = {3, 5}});
+  for (const int rows : {3, 4, 300}) {
+    statistics.Admit(100);
+    statistics.Began();
+    statistics.Succeeded({std::chrono::milliseconds(250), {}, {}, {}, {}}, rows, rows);
+  }
+  const MetricsCollector collector(
+      [&] {
+        return std::vector<ModelSample>{{"m", "1", statistics.snapshot(), true, true, 4096}, {"n", "1", {}}};
+      },
+      NothingCompiled);
+  const std::string text = MetricsText(collector);
+  const std::string of_m = R"({model="m",version="1",_team="a \"b\"")";
+  EXPECT_THAT(text, HasSubstr("nv_inference_request_success" + of_m + "} 3\n"));
+  EXPECT_THAT(text, HasSubstr("hearth_model_weight_bytes" + of_m + "} 4096\n"));
+  EXPECT_THAT(text, HasSubstr("nv_inference_request_failure" + of_m + ",reason=\"OTHER\"} 0\n"));
+  EXPECT_THAT(text, HasSubstr("nv_inference_request_success{model=\"n\",version=\"1\"} 0\n"));
+  const std::string durations = "hearth_request_duration_seconds";
+  EXPECT_THAT(text,
+              HasSubstr(durations + "_count" + of_m + "} 3\n" + durations + "_sum" + of_m + "} 0.75\n" + durations +
+                        "_bucket" + of_m + ",le=\"0.5\"} 3\n" + durations + "_bucket" + of_m + ",le=\"+Inf\"} 3\n"));
+  const std::string sizes = "hearth_batch_size_bucket";
+  EXPECT_THAT(text, HasSubstr(sizes + of_m + ",le=\"3\"} 1\n" + sizes + of_m + ",le=\"5\"} 2\n" + sizes + of_m +
+                              ",le=\"+Inf\"} 3\n"));
+}
+
 TEST(Metrics, WaitingAndComputingHaveHistogramsOfTheirOwn) {
   ModelStatistics statistics;
   statistics.Admit(100);

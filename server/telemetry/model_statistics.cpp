@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 namespace hearth::server {
 namespace {
@@ -10,12 +11,21 @@ uint64_t CountedSize(uint64_t batch_size) {
   return batch_size <= kLargestOwnBatch ? batch_size : std::bit_floor(batch_size);
 }
 
-size_t BucketOf(std::chrono::nanoseconds time) {
+}  // namespace
+
+void TimeHistogram::Add(std::chrono::nanoseconds time) {
   const double seconds = std::chrono::duration<double>(time).count();
-  return std::lower_bound(kLatencyBuckets.begin(), kLatencyBuckets.end(), seconds) - kLatencyBuckets.begin();
+  ++buckets[std::ranges::lower_bound(bounds, seconds) - bounds.begin()];
+  all.Add(time);
 }
 
-}  // namespace
+void TimeHistogram::SetBounds(std::vector<double> wanted) {
+  if (wanted.empty()) wanted.assign(kLatencyBuckets.begin(), kLatencyBuckets.end());
+  if (wanted == bounds) return;
+  bounds = std::move(wanted);
+  buckets.assign(bounds.size() + 1, 0);
+  all = {};
+}
 
 const char* FailureReasonName(FailureReason reason) {
   switch (reason) {
@@ -77,9 +87,6 @@ void ModelStatistics::Began() {
 }
 
 void ModelStatistics::Succeeded(const RequestTimes& times, uint64_t batch_size, std::span<const uint64_t> executed) {
-  const size_t total_bucket = BucketOf(times.total);
-  const size_t queue_bucket = BucketOf(times.queue);
-  const size_t infer_bucket = BucketOf(times.compute_infer);
   const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
 
   std::lock_guard lock(mutex_);
@@ -92,9 +99,9 @@ void ModelStatistics::Succeeded(const RequestTimes& times, uint64_t batch_size, 
   now_.inference_count += batch_size;
   now_.last_inference_ms = std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count();
   now_.latencies.Add(times.total);
-  ++now_.total_buckets[total_bucket];
-  ++now_.queue_buckets[queue_bucket];
-  ++now_.infer_buckets[infer_bucket];
+  now_.total_times.Add(times.total);
+  now_.queue_times.Add(times.queue);
+  now_.infer_times.Add(times.compute_infer);
   // Runs of parts go on beside each other; their time is shared out.
   const auto runs = static_cast<int64_t>(executed.size());
   for (const uint64_t rows : executed) {
@@ -155,6 +162,15 @@ void ModelStatistics::Loaded(std::chrono::nanoseconds time, std::chrono::nanosec
 void ModelStatistics::LoadFailed() {
   std::lock_guard lock(mutex_);
   ++now_.load_failures;
+}
+
+void ModelStatistics::SetMetrics(MetricSettings settings) {
+  std::lock_guard lock(mutex_);
+  now_.labels = std::move(settings.labels);
+  now_.batch_size_bounds = std::move(settings.batch_sizes);
+  now_.total_times.SetBounds(std::move(settings.request_durations));
+  now_.queue_times.SetBounds(std::move(settings.queue_durations));
+  now_.infer_times.SetBounds(std::move(settings.compute_durations));
 }
 
 StatisticsSnapshot ModelStatistics::snapshot() const {

@@ -10,8 +10,11 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "server/telemetry/latency_histogram.h"
+#include "server/telemetry/metric_settings.h"
 
 namespace hearth::server {
 
@@ -64,11 +67,21 @@ struct Duration {
   }
 };
 
-// Upper bounds, in seconds, of the buckets of the histograms of time; the last bucket is unbounded.
+// Upper bounds, in seconds, of the buckets of the histograms of time where a model's configuration says nothing else;
+// the last bucket is unbounded.
 inline constexpr std::array<double, 15> kLatencyBuckets = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
                                                            0.25,   0.5,   1,      2.5,   5,    10,    30};
 
-using LatencyBuckets = std::array<uint64_t, kLatencyBuckets.size() + 1>;
+// Times by buckets.
+struct TimeHistogram {
+  std::vector<double> bounds{kLatencyBuckets.begin(), kLatencyBuckets.end()};  // in seconds
+  std::vector<uint64_t> buckets = std::vector<uint64_t>(bounds.size() + 1);
+  Duration all;
+
+  void Add(std::chrono::nanoseconds time);
+  // Begins anew if it has other ones: what was counted cannot be shared out to them. None: those of above.
+  void SetBounds(std::vector<double> wanted);
+};
 
 // Runs with up to so many batch elements are counted by their size. Clients choose sizes, so larger ones share a size:
 // the power of two below.
@@ -82,15 +95,17 @@ struct StatisticsSnapshot {
   Duration success, failure, queue, compute_input, compute_infer, compute_output;
   Duration cache_hit, cache_miss;  // of looking for answers in the cache, and of keeping those that were not there
   std::array<uint64_t, kFailureReasons> failures{};
-  uint64_t inference_count = 0;                                      // batch elements answered
-  uint64_t execution_count = 0;                                      // runs that answered
-  uint64_t executed_rows = 0;                                        // their batch elements
-  uint64_t last_inference_ms = 0;                                    // since the epoch
-  int64_t pending = 0;                                               // requests that wait for a thread
-  int64_t in_flight = 0;                                             // requests that wait or run
-  LatencyBuckets total_buckets{}, queue_buckets{}, infer_buckets{};  // of the answered requests' times
-  LatencyHistogram latencies;                                        // of their whole times, finer
-  std::map<uint64_t, Batch> batches;                                 // of runs, by kLargestOwnBatch
+  uint64_t inference_count = 0;                         // batch elements answered
+  uint64_t execution_count = 0;                         // runs that answered
+  uint64_t executed_rows = 0;                           // their batch elements
+  uint64_t last_inference_ms = 0;                       // since the epoch
+  int64_t pending = 0;                                  // requests that wait for a thread
+  int64_t in_flight = 0;                                // requests that wait or run
+  TimeHistogram total_times, queue_times, infer_times;  // of the answered requests
+  LatencyHistogram latencies;                           // of their whole times, finer
+  std::map<uint64_t, Batch> batches;                    // of runs, by kLargestOwnBatch
+  std::map<std::string, std::string> labels;            // MetricSettings
+  std::vector<double> batch_size_bounds;                // the same
   std::array<uint64_t, kBatchFailures> batch_failures{};
   std::array<uint64_t, kShadowResults> shadow_requests{};
   uint64_t padding_rows = 0;   // that runs had beside their batch elements
@@ -127,6 +142,8 @@ class ModelStatistics {
   void CacheMiss(std::chrono::nanoseconds time);
   void Loaded(std::chrono::nanoseconds time, std::chrono::nanoseconds warm_up);
   void LoadFailed();
+  // Of the version that serves from now on.
+  void SetMetrics(MetricSettings settings);
 
   StatisticsSnapshot snapshot() const;
 

@@ -1,5 +1,6 @@
 #include "server/telemetry/model_statistics.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace hearth::server {
@@ -78,9 +79,33 @@ TEST(ModelStatistics, ALatencyFallsIntoTheFirstBucketThatHoldsIt) {
     statistics.Succeeded({total, {}, {}, {}, {}}, 1, 1);
   }
   const StatisticsSnapshot now = statistics.snapshot();
-  EXPECT_EQ(now.total_buckets[0], 1u);
-  EXPECT_EQ(now.total_buckets[1], 1u);
-  EXPECT_EQ(now.total_buckets.back(), 1u);
+  EXPECT_EQ(now.total_times.buckets[0], 1u);
+  EXPECT_EQ(now.total_times.buckets[1], 1u);
+  EXPECT_EQ(now.total_times.buckets.back(), 1u);
+}
+
+TEST(ModelStatistics, OtherBucketsBeginAHistogramAnew) {
+  ModelStatistics statistics;
+  const auto answer = [&] {
+    statistics.Admit(100);
+    statistics.Began();
+    statistics.Succeeded({milliseconds(2), milliseconds(1), {}, {}, {}}, 1, 1);
+  };
+  statistics.SetMetrics({.request_durations = {0.001, 0.003}});
+  answer();
+  EXPECT_THAT(statistics.snapshot().total_times.buckets, testing::ElementsAre(0, 1, 0));
+  statistics.SetMetrics({.request_durations = {0.001, 0.003}});
+  EXPECT_EQ(statistics.snapshot().total_times.all.count, 1u);
+  statistics.SetMetrics({.request_durations = {0.002}});
+  StatisticsSnapshot now = statistics.snapshot();
+  EXPECT_THAT(now.total_times.buckets, testing::ElementsAre(0, 0));
+  EXPECT_EQ(now.total_times.all.count, 0u);
+  EXPECT_EQ(now.queue_times.all.count, 1u);
+  EXPECT_EQ(now.success.count, 1u);
+  statistics.SetMetrics({});
+  now = statistics.snapshot();
+  EXPECT_EQ(now.total_times.bounds.size(), kLatencyBuckets.size());
+  EXPECT_EQ(now.total_times.buckets.size(), kLatencyBuckets.size() + 1);
 }
 
 TEST(ModelStatistics, AFailureBeforeTheRunLeavesNothingPending) {

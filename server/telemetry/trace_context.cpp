@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <random>
+#include <set>
 
 #include "absl/strings/escaping.h"
 
@@ -21,6 +22,29 @@ bool ReadHex(std::string_view text, std::array<uint8_t, kBytes>& bytes) {
     bytes[i] = static_cast<uint8_t>(digit(text[2 * i]) * 16 + digit(text[2 * i + 1]));
   }
   return true;
+}
+
+constexpr size_t kMostKeyBytes = 256;
+constexpr size_t kMostValueBytes = 256;
+
+bool IsKeyStart(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
+
+bool IsKey(std::string_view key) {
+  const auto fits = [](char c) { return IsKeyStart(c) || std::string_view("_-*/@").find(c) != std::string_view::npos; };
+  return !key.empty() && key.size() <= kMostKeyBytes && IsKeyStart(key[0]) && std::ranges::all_of(key, fits);
+}
+
+// Spaces and tabs may stand around members.
+std::string_view WithoutBlanks(std::string_view text) {
+  const size_t first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+// Of one that has no comma and no space at its end.
+bool IsValue(std::string_view value) {
+  const auto fits = [](char c) { return c >= ' ' && c <= '~' && c != '='; };
+  return !value.empty() && value.size() <= kMostValueBytes && std::ranges::all_of(value, fits);
 }
 
 template <size_t kBytes>
@@ -52,6 +76,29 @@ std::optional<TraceContext> ParseTraceparent(std::string_view header) {
   // Later versions may go on behind this.
   if (header.size() > kLength && (version[0] == 0 || header[kLength] != '-')) return std::nullopt;
   context.sampled = (flags[0] & 1) != 0;
+  return context;
+}
+
+bool IsTraceState(std::string_view header) {
+  if (header.size() > kMostTraceStateBytes) return false;
+  std::set<std::string_view> keys;
+  while (!header.empty()) {
+    const size_t comma = std::min(header.find(','), header.size());
+    const std::string_view member = WithoutBlanks(header.substr(0, comma));
+    header.remove_prefix(std::min(comma + 1, header.size()));
+    // The recommendation allows empty ones.
+    if (member.empty()) continue;
+    const size_t mark = member.find('=');
+    if (mark == std::string_view::npos) return false;
+    const std::string_view key = member.substr(0, mark);
+    if (!IsKey(key) || !IsValue(member.substr(mark + 1)) || !keys.insert(key).second) return false;
+  }
+  return !keys.empty() && keys.size() <= kMostTraceStateMembers;
+}
+
+std::optional<TraceContext> ParseTraceContext(std::string_view traceparent, std::string_view tracestate) {
+  auto context = ParseTraceparent(traceparent);
+  if (context && IsTraceState(tracestate)) context->state = tracestate;
   return context;
 }
 

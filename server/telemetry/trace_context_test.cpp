@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <string>
+#include <vector>
 
 namespace hearth::server {
 namespace {
@@ -36,6 +38,35 @@ TEST(TraceContext, WhatIsNoneIsIgnored) {
        }) {
     EXPECT_FALSE(ParseTraceparent(wrong).has_value()) << wrong;
   }
+}
+
+TEST(TraceContext, ATracestateIsTakenAsItIs) {
+  for (const char* state : {"congo=t61rcWkgMzE", "rojo=00f067aa0ba902b7,congo=t61rcWkgMzE", "a=1 , b=2,\t, c= 3",
+                            "fw529a3039@dt=FfAAAP", "0a/b*_-@x=!~ <>\"", "a=1,", "a=1;b"}) {
+    EXPECT_EQ(ParseTraceContext(kExample, state)->state, state);
+  }
+}
+
+TEST(TraceContext, ATracestateThatIsNoneIsLeftOut) {
+  const std::string long_name(256, 'a');
+  EXPECT_EQ(ParseTraceContext(kExample, long_name + "=" + long_name)->state.size(), 513u);
+  for (const std::string& wrong :
+       std::vector<std::string>{"", " , ", "a", "=1", "a=", "a= ", "a=1=2", "A=1", "a b=1", "_a=1", "a=1,a=2", "a=1\tb",
+                                "a=1\n", "a=\x7f", "a=\xc3\xa9", long_name + "a=1", "a=" + long_name + "a"}) {
+    const auto context = ParseTraceContext(kExample, wrong);
+    ASSERT_TRUE(context.has_value());
+    EXPECT_EQ(context->state, "") << wrong;
+  }
+  EXPECT_FALSE(ParseTraceContext("nonsense", "a=1").has_value());
+}
+
+TEST(TraceContext, ATracestatesMembersAndBytesAreBounded) {
+  std::string members = "k0=v";
+  for (size_t i = 1; i < kMostTraceStateMembers; ++i) members += ",k" + std::to_string(i) + "=v";
+  EXPECT_TRUE(IsTraceState(members));
+  EXPECT_FALSE(IsTraceState(members + ",more=v"));
+  EXPECT_TRUE(IsTraceState("a=1" + std::string(kMostTraceStateBytes - 3, ' ')));
+  EXPECT_FALSE(IsTraceState("a=1" + std::string(kMostTraceStateBytes - 2, ' ')));
 }
 
 TEST(TraceContext, NewOnesDiffer) {

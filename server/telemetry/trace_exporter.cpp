@@ -46,6 +46,7 @@ Span& AddSpan(const RequestTrace& trace, const std::string& parent, const char* 
   Span& span = *spans.Add();
   span.set_trace_id(BytesOf(trace.context.trace_id));
   span.set_span_id(BytesOf(NewSpanId()));
+  span.set_trace_state(trace.context.state);
   if (!parent.empty()) span.set_parent_span_id(parent);
   span.set_name(name);
   span.set_kind(Span::SPAN_KIND_INTERNAL);

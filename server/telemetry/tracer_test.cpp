@@ -12,8 +12,8 @@ using std::chrono::milliseconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-const std::optional<TraceContext> kRecorded =
-    ParseTraceparent("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
+constexpr const char* kTraceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+const std::optional<TraceContext> kRecorded = ParseTraceparent(kTraceparent);
 const std::optional<TraceContext> kNotRecorded =
     ParseTraceparent("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00");
 
@@ -73,7 +73,7 @@ TEST(Tracer, EndpointsAreChecked) {
 TEST(TraceExporter, ARequestIsASpanWithItsPartsBelow) {
   const auto exporter = TraceExporter::Create("localhost:4317", "hearth-01");
   RequestTrace trace;
-  trace.context = *kRecorded;
+  trace.context = *ParseTraceContext(kTraceparent, "vendor=1,other=2");
   trace.operation = "service/Method";
   trace.end = std::chrono::system_clock::time_point(std::chrono::seconds(100));
   trace.times = {.total = milliseconds(10),
@@ -90,6 +90,7 @@ TEST(TraceExporter, ARequestIsASpanWithItsPartsBelow) {
   EXPECT_THAT(names, ElementsAre("service/Method", "read", "queue", "execute", "write"));
   EXPECT_EQ(spans[0].parent_span_id(), std::string(kRecorded->span_id.begin(), kRecorded->span_id.end()));
   EXPECT_EQ(spans[0].start_time_unix_nano(), 99'990'000'000);
+  for (const auto& span : spans) EXPECT_EQ(span.trace_state(), "vendor=1,other=2");
   for (int i = 1; i < 5; ++i) EXPECT_EQ(spans[i].parent_span_id(), spans[0].span_id());
   EXPECT_EQ(spans[3].start_time_unix_nano(), 99'993'000'000);
   EXPECT_EQ(spans[3].end_time_unix_nano(), 99'997'000'000);

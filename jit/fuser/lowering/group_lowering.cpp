@@ -73,6 +73,22 @@ bool IsNumber(const Value& value) {
   return value.type()->kind() == c10::TypeKind::IntType || value.type()->kind() == c10::TypeKind::FloatType;
 }
 
+// Whether each tensor that the node reads has one element along a dimension in which its space has several.
+bool ReadsLittle(const Node& node, const KnownSizes& sizes, ValueFactTable& facts) {
+  const auto is_small = [&](const Value* value) {
+    if (value->type()->kind() != c10::TypeKind::TensorType) return true;
+    const std::optional<KnownSizes>& own = facts.Of(*value).sizes;
+    if (!own || own->size() > sizes.size()) return false;
+    const size_t extra = sizes.size() - own->size();
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      const bool is_one = i < extra || (*own)[i - extra] == 1;
+      if (is_one && facts.sizes().IsAtLeast(sizes[i], 2)) return true;
+    }
+    return false;
+  };
+  return std::ranges::all_of(node.inputs(), is_small);
+}
+
 bool IsReduction(const Node& node) {
   const RowRule* rule = DefinitionOf(node.kind()).row;
   return rule != nullptr && rule->IsReduction();
@@ -614,6 +630,7 @@ std::optional<FusionSpace> SpaceOf(const Node& node, ValueFactTable& facts) {
   const ValueFacts& known = facts.Of(is_reduction ? *node.input(0) : *node.output());
   if (!IsReadable(known)) return {};
   FusionSpace space{*known.device, *known.sizes, NestingOf(known)};
+  space.reads_little = ReadsLittle(node, space.sizes, facts);
   if (definition.row == nullptr) return space;
   const std::optional<size_t> row = RowOf(node, *definition.row, space, facts);
   if (!row) return {};
@@ -633,13 +650,14 @@ std::optional<FusionSpace> Joined(const FusionSpace& a, const FusionSpace& b, co
   if (!are_one) return {};
   FusionSpace both = a.row != 0 ? a : b;
   both.in_order = a.in_order && b.in_order;
+  both.reads_little = a.reads_little && b.reads_little;
   return both;
 }
 
 std::optional<FusionSpace> JoinedWithin(const FusionSpace& within, const FusionSpace& around,
                                         const SizeAlgebra& algebra) {
   if (within.row != 0 || within.nesting.empty() || around.nesting.empty()) return {};
-  if (within.nesting.back() != around.nesting.back()) return {};
+  if (!within.reads_little && within.nesting.back() != around.nesting.back()) return {};
   FusionSpace turned = within;
   turned.nesting = around.nesting;
   return std::ranges::is_permutation(within.nesting, around.nesting) ? Joined(turned, around, algebra) : std::nullopt;

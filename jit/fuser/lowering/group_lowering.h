@@ -46,13 +46,15 @@ struct FusionSpace {
   size_t row = 0;  // how many of these, from the innermost on, are the rows that nodes depend on; 0: none do
   // False: what has an element for each row may lie in another order than the rows, and then may not leave the group.
   bool in_order = true;
+  // Whether each tensor that it reads is expanded, so that little memory is read in whichever order.
+  bool reads_little = false;
 };
 // The space of a group of both, where what gives the one may be fused with what is given it and gives the other: the
 // device and sizes are the same, or both more than 1, so that a run in which they differ raises; and so are the rows,
 // if both have any; or one has an element for each of the other one's rows. Else none.
 std::optional<FusionSpace> Joined(const FusionSpace& a, const FusionSpace& b, const SizeAlgebra& algebra);
 // The same where nothing of `within` leaves the group: the space is that of `around`, and the two may be nested
-// otherwise but for the innermost dimension.
+// otherwise, but for the innermost dimension unless `within` reads little.
 std::optional<FusionSpace> JoinedWithin(const FusionSpace& within, const FusionSpace& around,
                                         const SizeAlgebra& algebra);
 // Whether another node of the group may read what the node gives: not where it has lost dimensions.
