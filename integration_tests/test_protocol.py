@@ -19,6 +19,9 @@ THEIRS = {
 def describe_field(field):
     kind = field.message_type or field.enum_type
     oneof = field.containing_oneof.name if field.containing_oneof else None
+    # Of an optional field, which is the same on the wire.
+    if oneof == f"_{field.name}":
+        oneof = None
     return (field.name, field.number, field.type, field.label, kind and kind.full_name, oneof)
 
 

@@ -16,8 +16,7 @@ constexpr bool IsWorthSharing(double nanoseconds, int threads) {
 }
 
 // How many threads may share work that takes one of them about so long: all that the calling thread's operators have,
-// or, where that is not worth it, inside of shared work and in the
-// background (background_thread.h), one.
+// or, where that is not worth it, inside of shared work and in the background (background_thread.h), one.
 int ThreadsFor(double nanoseconds);
 
 // Into what to divide work: parts, of which a thread has one, and the pieces of a part. These lie close to each other,
