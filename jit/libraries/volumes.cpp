@@ -3,7 +3,7 @@
 namespace hearth::libraries {
 
 std::optional<VolumesAsImages> VolumesAsImages::Of(const at::Tensor& weight, const ConvolutionSettings& settings) {
-  if (weight.dim() != 5) return {};
+  if (weight.dim() != 5 || settings.stride.size() != 3 || settings.padding.size() != 3) return {};
   const auto stays = [&](size_t side) {
     return weight.size(static_cast<int64_t>(side) + 2) == 1 && settings.stride[side] == 1 &&
            settings.padding[side] == 0;
