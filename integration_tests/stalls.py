@@ -6,6 +6,8 @@ import shutil
 import subprocess
 import threading
 
+from integration_tests.watch import Looker
+
 LONGEST_SILENCE = 10.0  # seconds
 LOOK_EVERY = 0.5
 
@@ -65,36 +67,27 @@ class Silence:
         return [model for model, looks in self._silent.items() if looks >= self._looks]
 
 
-class StallWatch:
-    """Looks at answers on a thread of its own until it is left. `problems` has the models that were silent first, for so
+class StallWatch(Looker):
+    """Looks at answers until it is left. `problems` has the models that were silent first, for so
     many seconds; what the server did then is written to `output`.
 
     The seconds are counted in looks, so a machine on which nobody ran for a while is no stall."""
 
     def __init__(self, server, answers, output, seconds=LONGEST_SILENCE):
+        super().__init__(LOOK_EVERY)
         self.problems = []
         self._server, self._answers, self._output, self._seconds = server, answers, output, seconds
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._look)
+        self._silence = Silence(seconds / LOOK_EVERY)
 
-    def _look(self):
-        silence = Silence(self._seconds / LOOK_EVERY)
-        while not self.problems and not self._stopping.wait(LOOK_EVERY):
-            if models := silence.look(self._answers.counts()):
-                self._report(models)
+    def look(self):
+        if models := self._silence.look(self._answers.counts()):
+            self._report(models)
+        return bool(self.problems)
 
     def _report(self, models):
         text = what_it_does(self._server)
         self.problems += [f"the clients of {model} got no answer for {self._seconds:g} s" for model in models]
         print(*self.problems, text, sep="\n", file=self._output, flush=True)
-
-    def __enter__(self):
-        self._thread.start()
-        return self
-
-    def __exit__(self, *error):
-        self._stopping.set()
-        self._thread.join()
 
 
 def what_it_does(server):

@@ -44,19 +44,21 @@ def _status(pid, field):
     raise AssertionError(f"no {field}")
 
 
-class Watch:
-    """Looks at a process every `interval` seconds, on a thread of its own, until it is left."""
+class Looker:
+    """Calls `look` every `interval` seconds, on a thread of its own, until it is left or `look` has seen enough and says
+    so."""
 
-    def __init__(self, pid, interval=1.0):
-        self.samples = []  # (seconds since the begin, what held_by gives, what thread_names gives)
-        self._begin = time.monotonic()
+    def __init__(self, interval):
+        self._interval = interval
         self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._look, args=(pid, interval))
+        self._thread = threading.Thread(target=self._run)
 
-    def _look(self, pid, interval):
-        while not self._stopping.is_set():
-            self.samples.append((time.monotonic() - self._begin, held_by(pid), thread_names(pid)))
-            self._stopping.wait(interval)
+    def look(self):
+        raise NotImplementedError
+
+    def _run(self):
+        while not self._stopping.is_set() and not self.look():
+            self._stopping.wait(self._interval)
 
     def __enter__(self):
         self._thread.start()
@@ -65,6 +67,19 @@ class Watch:
     def __exit__(self, *error):
         self._stopping.set()
         self._thread.join()
+
+
+class Watch(Looker):
+    """Looks at a process until it is left."""
+
+    def __init__(self, pid, interval=1.0):
+        super().__init__(interval)
+        self.samples = []  # (seconds since the begin, what held_by gives, what thread_names gives)
+        self._begin = time.monotonic()
+        self._pid = pid
+
+    def look(self):
+        self.samples.append((time.monotonic() - self._begin, held_by(self._pid), thread_names(self._pid)))
 
     def _second_half(self):
         return self.samples[len(self.samples) // 2 :]

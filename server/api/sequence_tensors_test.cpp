@@ -6,19 +6,16 @@
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 #include <torch/csrc/jit/frontend/function_schema_parser.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include "server/api/signature.h"
+#include "server/repository/data_files_testing.h"
 
 namespace hearth::server {
 namespace {
 
-namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -26,7 +23,6 @@ using ::testing::HasSubstr;
 class InitialStateTest : public ::testing::Test {
  protected:
   InitialStateTest() {
-    fs::create_directories(folder_ / kInitialStateFolder);
     inference::ModelConfig config;
     EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(R"(
         input { name: 'x' data_type: TYPE_FP32 dims: 1 } output { name: 'y' data_type: TYPE_FP32 dims: 1 }
@@ -39,26 +35,19 @@ class InitialStateTest : public ::testing::Test {
                                                               &config));
     signature_ = *Signature::Create(schema_, config);
   }
-  ~InitialStateTest() override { fs::remove_all(folder_); }
 
-  void Write(const std::string& name, std::string_view bytes) {
-    std::ofstream(folder_ / kInitialStateFolder / name) << bytes;
-  }
-  absl::Status Read() {
-    return signature_->ReadInitialStates(
-        DataFiles(folder_, kInitialStateFolder, [](const fs::path& path) { return path; }));
-  }
+  absl::Status Read() { return signature_->ReadInitialStates(folder_.files()); }
   std::vector<WireTensor> Begin(bool batched) { return SequenceInputs(*signature_->sequence(), {}, {}, batched); }
 
-  const fs::path folder_ = fs::temp_directory_path() / ("hearth_initial_state_" + std::to_string(getpid()));
+  const DataFolder folder_{kInitialStateFolder};
   const c10::FunctionSchema schema_ =
       torch::jit::parseSchema("forward(Any self, Tensor x, Tensor i, str[] j) -> (Tensor, Tensor, str[])");
   std::unique_ptr<Signature> signature_;
 };
 
 TEST_F(InitialStateTest, ASequenceBeginsWithWhatTheFilesHold) {
-  Write("numbers", std::string_view("\x07\x00\x00\x00\x08\x00\x00\x00", 8));
-  Write("words", EncodeStrings({"a", "b"}));
+  folder_.Write("numbers", std::string_view("\x07\x00\x00\x00\x08\x00\x00\x00", 8));
+  folder_.Write("words", EncodeStrings({"a", "b"}));
   ASSERT_TRUE(Read().ok()) << Read();
   const auto states = Begin(false);
   ASSERT_EQ(states.size(), 2u);
@@ -73,15 +62,15 @@ TEST_F(InitialStateTest, ASequenceBeginsWithWhatTheFilesHold) {
 }
 
 TEST_F(InitialStateTest, WhatASequenceWritesIsItsOwn) {
-  Write("numbers", std::string_view("\x07\x00\x00\x00\x08\x00\x00\x00", 8));
-  Write("words", EncodeStrings({"a", "b"}));
+  folder_.Write("numbers", std::string_view("\x07\x00\x00\x00\x08\x00\x00\x00", 8));
+  folder_.Write("words", EncodeStrings({"a", "b"}));
   ASSERT_TRUE(Read().ok());
   Begin(false)[0].tensor.fill_(1);
   EXPECT_TRUE(at::equal(Begin(false)[0].tensor, at::tensor({7, 8}, at::kInt)));
 }
 
 TEST_F(InitialStateTest, AFileThatDoesNotFitIsAnErrorOfItsState) {
-  Write("numbers", "1234567");
+  folder_.Write("numbers", "1234567");
   const absl::Status status = Read();
   EXPECT_TRUE(absl::IsInvalidArgument(status));
   EXPECT_THAT(std::string(status.message()),

@@ -181,16 +181,14 @@ void Sequences::EndIdle(Sequence& sequence) {
 void Sequences::SetAlarm() {
   if (idle_.empty()) return;
   const Clock::time_point time = idle_.begin()->first;
-  // One that comes before sets the next.
-  if (!alarm_times_.empty() && *alarm_times_.begin() <= time) return;
-  alarm_times_.insert(time);
+  if (!alarm_times_.Add(time)) return;
   alarms_.CallAt(time, [this, time] { OnAlarm(time); });
 }
 
 void Sequences::OnAlarm(Clock::time_point time) {
   std::vector<std::shared_ptr<Sequence>> ended;  // let go of after the lock
   std::lock_guard lock(mutex_);
-  alarm_times_.erase(time);
+  alarm_times_.Came(time);
   while (!idle_.empty() && idle_.begin()->first <= time) {
     ended.push_back(idle_.begin()->second);
     ended.back()->ended = true;

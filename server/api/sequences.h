@@ -14,7 +14,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -23,6 +22,7 @@
 #include "jit/support/memory_account.h"
 #include "server/repository/servable.h"
 #include "server/scheduling/alarm_clock.h"
+#include "server/scheduling/alarm_times.h"
 #include "wire/wire_tensor.h"
 
 namespace hearth::server {
@@ -103,8 +103,8 @@ class Sequences {
   std::map<std::string, size_t> of_model_;
   std::map<std::string, size_t> waiting_of_model_;
   std::multimap<Clock::time_point, std::shared_ptr<Sequence>> idle_;  // by when they end
-  std::set<Clock::time_point> alarm_times_;  // of the alarms that are set: of sequences that are idle for as long, one
-  AlarmClock alarms_;                        // last: what it calls uses the rest
+  AlarmTimes alarm_times_;
+  AlarmClock alarms_;  // last: what it calls uses the rest
 };
 
 }  // namespace hearth::server

@@ -5,41 +5,34 @@
 #include <gmock/gmock.h>
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "server/repository/data_files_testing.h"
 
 namespace hearth::server {
 namespace {
 
-namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 class WarmupSampleTest : public ::testing::Test {
  protected:
-  WarmupSampleTest() { fs::create_directories(folder_ / kWarmupFolder); }
-  ~WarmupSampleTest() override { fs::remove_all(folder_); }
-
-  void Write(const std::string& name, std::string_view bytes) {
-    std::ofstream(folder_ / kWarmupFolder / name) << bytes;
-  }
   // Of a sample with one input, x.
   absl::StatusOr<std::vector<WireTensor>> Make(const std::string& input, int batch_size, bool batched) {
     inference::ModelWarmup sample;
     EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
         "batch_size: " + std::to_string(batch_size) + " inputs { key: 'x' value { " + input + " } }", &sample));
-    return WarmupTensors(sample, batched, DataFiles(folder_, kWarmupFolder, [](const fs::path& path) { return path; }));
+    return WarmupTensors(sample, batched, folder_.files());
   }
 
-  const fs::path folder_ = fs::temp_directory_path() / ("hearth_warmup_sample_" + std::to_string(getpid()));
+  const DataFolder folder_{kWarmupFolder};
 };
 
 TEST_F(WarmupSampleTest, AFileIsEachRowOfTheBatch) {
-  Write("x", std::string_view("\x01\x00\x02\x00\x03\x00", 6));
+  folder_.Write("x", std::string_view("\x01\x00\x02\x00\x03\x00", 6));
   const auto plain = Make("data_type: TYPE_INT16 dims: 3 input_data_file: 'x'", 1, false);
   ASSERT_TRUE(plain.ok()) << plain.status();
   EXPECT_TRUE(at::equal(plain->at(0).tensor, at::tensor({1, 2, 3}, at::kShort)));
@@ -51,14 +44,14 @@ TEST_F(WarmupSampleTest, AFileIsEachRowOfTheBatch) {
 }
 
 TEST_F(WarmupSampleTest, AFilesStringsAreEachRowOfTheBatch) {
-  Write("x", EncodeStrings({"a", "bc"}));
+  folder_.Write("x", EncodeStrings({"a", "bc"}));
   const auto batch = Make("data_type: TYPE_STRING dims: 2 input_data_file: 'x'", 2, true);
   ASSERT_TRUE(batch.ok()) << batch.status();
   EXPECT_THAT(batch->at(0).strings, ElementsAre("a", "bc", "a", "bc"));
 }
 
 TEST_F(WarmupSampleTest, AFileThatDoesNotFitIsAnErrorOfItsInput) {
-  Write("x", "12345");
+  folder_.Write("x", "12345");
   const absl::Status wrong = Make("data_type: TYPE_INT16 dims: 3 input_data_file: 'x'", 1, false).status();
   EXPECT_TRUE(absl::IsInvalidArgument(wrong));
   EXPECT_THAT(

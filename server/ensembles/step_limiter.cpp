@@ -44,8 +44,7 @@ void StepLimiter::Leave() {
 }
 
 void StepLimiter::SetAlarm(TimePoint time) {
-  if (time >= alarm_) return;
-  alarm_ = time;
+  if (!alarm_times_.Add(time)) return;
   alarms_.CallAt(time, [self = weak_from_this(), time] {
     if (const auto limiter = self.lock()) limiter->OnAlarm(time);
   });
@@ -56,9 +55,7 @@ void StepLimiter::OnAlarm(TimePoint time) {
   std::vector<std::function<void(absl::Status)>> late;
   {
     std::lock_guard lock(mutex_);
-    // An earlier one took its place, and has set the next one.
-    if (time != alarm_) return;
-    alarm_ = TimePoint::max();
+    alarm_times_.Came(time);
     TimePoint next = TimePoint::max();
     for (auto waiter = waiting_.begin(); waiter != waiting_.end();) {
       if (waiter->second.deadline <= now) {
@@ -69,7 +66,7 @@ void StepLimiter::OnAlarm(TimePoint time) {
         ++waiter;
       }
     }
-    if (next != TimePoint::max()) SetAlarm(next);
+    SetAlarm(next);
   }
   for (auto& go : late) {
     post_([go = std::move(go)] { go(absl::DeadlineExceededError("the request's deadline passed while it waited")); });

@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "server/scheduling/alarm_clock.h"
+#include "server/scheduling/alarm_times.h"
 
 namespace hearth::server {
 
@@ -51,7 +52,7 @@ class StepLimiter : public std::enable_shared_from_this<StepLimiter> {
   int64_t entered_ = 0;
   std::map<Ticket, Waiter> waiting_;
   Ticket next_ticket_ = 0;
-  TimePoint alarm_ = TimePoint::max();  // the earliest that is set
+  AlarmTimes alarm_times_;
 };
 
 }  // namespace hearth::server

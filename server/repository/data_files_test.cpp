@@ -4,42 +4,35 @@
 #include <ATen/ops/tensor.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <array>
-#include <fstream>
-#include <string_view>
+#include <filesystem>
+#include <string>
+
+#include "server/repository/data_files_testing.h"
 
 namespace hearth::server {
 namespace {
 
-namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 class DataFilesTest : public ::testing::Test {
  protected:
-  DataFilesTest() { fs::create_directories(folder_ / kWarmupFolder); }
-  ~DataFilesTest() override { fs::remove_all(folder_); }
-
   template <typename Number, size_t kNumbers>
   void Write(const std::string& name, const std::array<Number, kNumbers>& numbers) {
-    WriteText(name, {reinterpret_cast<const char*>(numbers.data()), sizeof(numbers)});
-  }
-  void WriteText(const std::string& name, std::string_view text) {
-    std::ofstream(folder_ / kWarmupFolder / name) << text;
+    folder_.Write(name, {reinterpret_cast<const char*>(numbers.data()), sizeof(numbers)});
   }
   absl::StatusOr<WireTensor> Read(const std::string& name, const char* datatype, std::vector<int64_t> shape,
                                   int64_t most_bytes = 1000) {
-    const DataFiles files(folder_, kWarmupFolder, [](const fs::path& path) { return path; });
-    return files.Read(name, *FindDatatype(datatype), shape, most_bytes);
+    return folder_.files().Read(name, *FindDatatype(datatype), shape, most_bytes);
   }
   absl::Status Error(const std::string& name, const char* datatype, std::vector<int64_t> shape,
                      int64_t most_bytes = 1000) {
     return Read(name, datatype, std::move(shape), most_bytes).status();
   }
 
-  const fs::path folder_ = fs::temp_directory_path() / ("hearth_data_files_" + std::to_string(getpid()));
+  const DataFolder folder_{kWarmupFolder};
 };
 
 TEST_F(DataFilesTest, AFileIsATensorsElementsInRowMajorOrder) {
@@ -51,11 +44,11 @@ TEST_F(DataFilesTest, AFileIsATensorsElementsInRowMajorOrder) {
 }
 
 TEST_F(DataFilesTest, StringsHaveTheirLengthsBeforeThem) {
-  WriteText("words", EncodeStrings({"one", "", "three"}));
+  folder_.Write("words", EncodeStrings({"one", "", "three"}));
   EXPECT_THAT(Read("words", "BYTES", {3})->strings, ElementsAre("one", "", "three"));
   EXPECT_THAT(std::string(Error("words", "BYTES", {2}).message()),
               HasSubstr("the file warmup/words: a tensor of shape [2] expects 2 elements, got 3"));
-  WriteText("cut", "\x09\x01");
+  folder_.Write("cut", "\x09\x01");
   EXPECT_TRUE(absl::IsInvalidArgument(Error("cut", "BYTES", {1})));
 }
 
@@ -80,7 +73,7 @@ TEST_F(DataFilesTest, WhatCannotBeReadIsNamed) {
   const absl::Status missing = Error("missing", "FP32", {2});
   EXPECT_TRUE(absl::IsFailedPrecondition(missing));
   EXPECT_THAT(std::string(missing.message()), HasSubstr("warmup/missing: No such file"));
-  fs::create_directory(folder_ / kWarmupFolder / "folder");
+  std::filesystem::create_directory(folder_.path() / "folder");
   EXPECT_TRUE(absl::IsFailedPrecondition(Error("folder", "FP32", {2})));
 }
 

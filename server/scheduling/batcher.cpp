@@ -303,11 +303,7 @@ bool Batcher::UseSlot(const RunSlot& slot) {
 }
 
 void Batcher::SetAlarm(TimePoint time) {
-  if (time == TimePoint::max()) return;
-  // One that comes before sets the next. An alarm cannot be taken back: were one set for each call, each would set
-  // another one when it comes.
-  if (!alarm_times_.empty() && *alarm_times_.begin() <= time) return;
-  alarm_times_.insert(time);
+  if (!alarm_times_.Add(time)) return;
   host_.CallAt(time, [batcher = weak_from_this(), time] {
     if (const auto self = batcher.lock()) self->OnAlarm(time);
   });
@@ -378,7 +374,7 @@ void Batcher::OnAlarm(TimePoint time) {
   Departures departures;
   {
     std::lock_guard lock(mutex_);
-    alarm_times_.erase(time);
+    alarm_times_.Came(time);
     Expire(host_.now(), departures);
     for (const BatchMemberPtr& member : waiting_.all()) SetAlarm(member->alarm());
     for (const BatchPtr& batch : batches_) {

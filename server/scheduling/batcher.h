@@ -51,6 +51,7 @@
 
 #include "absl/status/statusor.h"
 #include "server/repository/servable.h"
+#include "server/scheduling/alarm_times.h"
 #include "server/scheduling/batch_delay.h"
 #include "server/scheduling/batch_member.h"
 #include "server/scheduling/dispatched_call.h"
@@ -176,7 +177,7 @@ class Batcher : public SlotWaiter, public std::enable_shared_from_this<Batcher> 
   bool waits_for_calls_ = false;  // a batch that may be run
   QueueControl control_;
   std::chrono::nanoseconds least_run_time_{0};  // of late
-  std::set<TimePoint> alarm_times_;             // of the alarms that are set
+  AlarmTimes alarm_times_;
   std::atomic<int> wrong_answers_{0};
 };
 
