@@ -146,8 +146,7 @@ std::optional<c10::MemoryFormat> SuggestedFormat(const SizeAlgebra& algebra, con
       return c10::MemoryFormat::Contiguous;
   }
   const StrideOrder dense = nested.Dense();
-  const bool is_last = dense.is_channels_last() || dense.is_channels_last_3d();
-  if (!is_last || !nested.is_exact() || nested.levels().back().has_gap) return {};
+  if (!dense.has_channels_last() || !nested.is_exact() || nested.levels().back().has_gap) return {};
   // Of images without an element or of one channel and one pixel, none is told from the default.
   if (!std::ranges::all_of(sizes, at_least(1)) || std::none_of(sizes.begin() + 1, sizes.end(), at_least(2))) return {};
   return sizes.size() == 5 ? c10::MemoryFormat::ChannelsLast3d : c10::MemoryFormat::ChannelsLast;
@@ -205,11 +204,9 @@ StrideOrder OrderOfNewLike(const SizeAlgebra& algebra, const ValueFacts& facts) 
 
 StrideOrder OrderOfSuggested(const SizeAlgebra& algebra, const ValueFacts& facts) {
   const std::optional<c10::MemoryFormat> format = SuggestedFormat(algebra, facts);
-  if (format == c10::MemoryFormat::Contiguous) return StrideOrder::Default(true);
-  if (format == c10::MemoryFormat::ChannelsLast) return StrideOrder::ChannelsLast(true);
-  if (format == c10::MemoryFormat::ChannelsLast3d) return StrideOrder::ChannelsLast3d(true);
+  if (format) return StrideOrder::OfFormat(*format);
   // Whichever it suggests, the result is dense in the same way: where both fit it, there is one pixel or one channel.
-  const bool images = facts.contiguous() || facts.order.is_channels_last() || facts.order.is_channels_last_3d();
+  const bool images = facts.contiguous() || facts.order.has_channels_last();
   return images && facts.plain ? facts.order.Inexact() : StrideOrder();
 }
 

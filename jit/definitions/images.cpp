@@ -344,7 +344,7 @@ void Pad(Call& call) {
   const c10::IValue* mode = call.has("mode") ? call.constant("mode") : nullptr;
   const bool is_constant = !call.has("mode") || (mode != nullptr && mode->toStringRef() == "constant");
   const StrideOrder& before = call.in(0).order;
-  const bool is_image = before.is_default() || before.is_channels_last() || before.is_channels_last_3d();
+  const bool is_image = before.is_default() || before.has_channels_last();
   if (!is_constant || !is_image || !pad || !SuggestedFormat(call.sizes(), call.in(0))) return;
   const auto at_least = [&](int64_t least) {
     return [&call, least](KnownSize size) { return call.sizes().IsAtLeast(size, least); };

@@ -51,10 +51,7 @@ void LikeReordered(Call& call) {
 // The order of new memory in a format that is asked for.
 StrideOrder OrderOfFormat(Call& call) {
   const std::optional<int64_t> format = call.number("memory_format");
-  if (format == static_cast<int64_t>(c10::MemoryFormat::Contiguous)) return StrideOrder::Default(true);
-  if (format == static_cast<int64_t>(c10::MemoryFormat::ChannelsLast)) return StrideOrder::ChannelsLast(true);
-  if (format == static_cast<int64_t>(c10::MemoryFormat::ChannelsLast3d)) return StrideOrder::ChannelsLast3d(true);
-  return {};
+  return format ? StrideOrder::OfFormat(static_cast<c10::MemoryFormat>(*format)) : StrideOrder();
 }
 // Whether the tensor is not in that order, whatever its sizes are: of two dimensions, of several elements each, the
 // other one is the outer.

@@ -12,6 +12,13 @@ StrideOrder StrideOrder::ChannelsLast(bool exact) { return {{0, 2, 3, 1}, exact}
 
 StrideOrder StrideOrder::ChannelsLast3d(bool exact) { return {{0, 2, 3, 4, 1}, exact}; }
 
+StrideOrder StrideOrder::OfFormat(c10::MemoryFormat format) {
+  if (format == c10::MemoryFormat::Contiguous) return Default(true);
+  if (format == c10::MemoryFormat::ChannelsLast) return ChannelsLast(true);
+  if (format == c10::MemoryFormat::ChannelsLast3d) return ChannelsLast3d(true);
+  return {};
+}
+
 StrideOrder StrideOrder::Of(const at::Tensor& tensor) {
   for (const bool exact : {true, false}) {
     for (const StrideOrder& order : {Default(exact), ChannelsLast(exact), ChannelsLast3d(exact)}) {

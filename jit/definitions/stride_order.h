@@ -28,6 +28,8 @@ class StrideOrder {
   static StrideOrder ChannelsLast(bool exact);
   // Of a batch of volumes: N, D, H, W, C.
   static StrideOrder ChannelsLast3d(bool exact);
+  // Of new memory in that format; unknown for one that is none of these.
+  static StrideOrder OfFormat(c10::MemoryFormat format);
   // Of strides, for sizes of 1 and more; unknown if the elements are not dense.
   static StrideOrder OfStrides(at::IntArrayRef sizes, at::IntArrayRef strides);
   // Of a plain tensor; unknown if it has none of these.
@@ -38,6 +40,8 @@ class StrideOrder {
   bool is_default() const { return known_ && nesting_.empty(); }
   bool is_channels_last() const;     // of images
   bool is_channels_last_3d() const;  // of volumes
+  // Whether it is one of those.
+  bool has_channels_last() const { return is_channels_last() || is_channels_last_3d(); }
   bool is_default_exactly() const { return is_default() && exact_; }
   // Whether both are known, and the same but perhaps for the strides of dimensions of size 1.
   bool IsLike(const StrideOrder& other) const { return known_ && other.known_ && nesting_ == other.nesting_; }

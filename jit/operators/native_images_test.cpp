@@ -85,29 +85,32 @@ TEST(PoolingTest, WindowsArePooledAsLibTorchDoes) {
 
 TEST(PoolingTest, VolumesArePooledAsLibTorchDoes) {
   using Numbers = std::vector<int64_t>;
-  struct Case {
-    Numbers kernel, stride, padding;
-  };
-  const std::vector<Case> cases = {
-      {{3, 3, 3}, {2, 2, 2}, {1, 1, 1}}, {{1, 3, 2}, {1, 2, 1}, {0, 1, 0}}, {{2}, {}, {0}}, {{3}, {1}, {1}}};
   at::Tensor last = at::randn({2, 33, 5, 9, 8}).contiguous(at::MemoryFormat::ChannelsLast3d);
   last.select(4, 3).fill_(std::numeric_limits<float>::quiet_NaN());
-  for (const auto& [kernel, stride, padding] : cases) {
-    for (const at::Tensor& volumes : {last, last.contiguous(), last.slice(1, 0, 32), last.slice(1, 0, 1), last[0],
-                                      last.slice(2, 2, 3), last.to(at::kDouble)}) {
-      for (const bool rounds_up : {false, true}) {
-        for (const int64_t dilation : {1, 2}) {
-          const std::string what = c10::str(volumes.sizes(), " strides ", volumes.strides(), " by ", kernel);
-          const Numbers holes{dilation};
-          const auto pool = [&] { return at::max_pool3d(volumes, kernel, stride, padding, holes, rounds_up); };
-          const torch::jit::Stack arguments{volumes, kernel, stride, padding, holes, rounds_up};
-          try {
-            ExpectSameImages(CallNative("aten::max_pool3d", arguments), pool(), what);
-          } catch (const c10::Error&) {
-            EXPECT_ANY_THROW(pool()) << what;
-          }
-        }
+  const std::vector<at::Tensor> inputs = {last,    last.contiguous(),   last.slice(1, 0, 32), last.slice(1, 0, 1),
+                                          last[0], last.slice(2, 2, 3), last.to(at::kDouble)};
+  const auto expect_same = [&](const Numbers& kernel, const Numbers& stride, const Numbers& padding, int64_t dilation,
+                               bool rounds_up) {
+    const Numbers dilations{dilation};
+    for (const at::Tensor& volumes : inputs) {
+      const std::string what = c10::str(volumes.sizes(), " strides ", volumes.strides(), " by ", kernel);
+      const torch::jit::Stack arguments{volumes, kernel, stride, padding, dilations, rounds_up};
+      at::Tensor expected;
+      try {
+        expected = at::max_pool3d(volumes, kernel, stride, padding, dilations, rounds_up);
+      } catch (const c10::Error&) {
+        EXPECT_ANY_THROW(CallNative("aten::max_pool3d", arguments)) << what;
+        continue;
       }
+      ExpectSameImages(CallNative("aten::max_pool3d", arguments), expected, what);
+    }
+  };
+  for (const bool rounds_up : {false, true}) {
+    for (const int64_t dilation : {1, 2}) {
+      expect_same({3, 3, 3}, {2, 2, 2}, {1, 1, 1}, dilation, rounds_up);
+      expect_same({1, 3, 2}, {1, 2, 1}, {0, 1, 0}, dilation, rounds_up);
+      expect_same({2}, {}, {0}, dilation, rounds_up);
+      expect_same({3}, {1}, {1}, dilation, rounds_up);
     }
   }
 }

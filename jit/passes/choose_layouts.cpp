@@ -50,9 +50,6 @@ at::MemoryFormat ChannelsLastFormatOf(const ConvolutionCall& call) {
 // none.
 bool HasChannelsLastForm(const at::Tensor& weight) { return c10::multiply_integers(weight.sizes().slice(1)) > 1; }
 
-// Of images or of volumes.
-bool IsChannelsLast(const StrideOrder& order) { return order.is_channels_last() || order.is_channels_last_3d(); }
-
 // Whether it gives a view that has, of any tensor with the same elements, the same ones.
 bool IsRearrangement(const Node& node) {
   return node.kind() == c10::aten::permute || node.kind() == c10::aten::transpose || node.kind() == c10::aten::slice ||
@@ -114,7 +111,7 @@ class LayoutPlanner {
   bool CanRestore(const Value& value) const {
     const StrideOrder& before = facts_.Of(value).order;
     if (IsRearrangement(*value.node())) return CanRestore(*value.node()->input(0));
-    return before.is_exact() && (before.is_default() || IsChannelsLast(before));
+    return before.is_exact() && (before.is_default() || before.has_channels_last());
   }
 
   bool CanRestoreOperands(const Node& node) const {
@@ -168,7 +165,7 @@ class LayoutPlanner {
       return &value == node->input(1) ? weight : FactsOf(value);
     });
     // Where LibTorch may give it in another order, it is put into this one.
-    if (!IsChannelsLast(given[0].order)) {
+    if (!given[0].order.has_channels_last()) {
       given[0].order = channels_last(IsToldFromDefault(*given[0].sizes));
       changes_.to_arrange.push_back(node);
     }

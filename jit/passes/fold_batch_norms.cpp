@@ -286,8 +286,7 @@ class BatchNormFolder {
         input.sizes->size() < 2)
       return;
     // A product has its operand's order, a norm's result the one that suits images.
-    const bool keeps_order =
-        input.order.is_default() || input.order.is_channels_last() || input.order.is_channels_last_3d();
+    const bool keeps_order = input.order.is_default() || input.order.has_channels_last();
     if (!keeps_order && OrderMayShow(*node->output(), facts_)) return;
     const std::optional<at::Tensor> mean = WeightOf(*node->input(3));
     // Otherwise LibTorch raises.
