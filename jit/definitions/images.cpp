@@ -171,11 +171,11 @@ void PlannedConvolution(Call& call) {
   const auto* planned = constant == nullptr ? nullptr : libraries::Convolution::Unwrap(*constant);
   const ValueFacts& image = call.in(call.has("self") ? 1 : 0);
   const std::optional<KnownSizes>& input = image.sizes;
-  if (planned == nullptr || !input || static_cast<int64_t>(input->size()) != planned->weight().dim()) return;
+  if (planned == nullptr || !input || input->size() != planned->weight_sizes().size()) return;
   const libraries::ConvolutionSettings& settings = planned->settings();
-  KnownSizes sizes = {input->front(), planned->weight().size(0)};
+  KnownSizes sizes = {input->front(), planned->weight_sizes()[0]};
   for (size_t i = 0; i + 2 < input->size(); ++i) {
-    const KnownSize kernel = planned->weight().size(static_cast<int64_t>(i) + 2);
+    const KnownSize kernel = planned->weight_sizes()[i + 2];
     sizes.push_back(Window(call.sizes(), (*input)[i + 2], kernel, KnownSize(settings.stride[i]),
                            KnownSize(settings.padding[i]), KnownSize(settings.dilation[i])));
   }

@@ -4,15 +4,18 @@
 #include <ATen/Parallel.h>
 #include <ATen/ops/add_ops.h>
 #include <ATen/ops/convolution.h>
+#include <ATen/ops/sum_ops.h>
 #include <c10/util/accumulate.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "jit/kernels/convolution.h"
 #include "jit/kernels/depthwise.h"
 #include "jit/kernels/interleave.h"
 #include "jit/kernels/target.h"
+#include "jit/kernels/winograd.h"
 #include "jit/libraries/onednn.h"
 #include "jit/support/denormals.h"
 #include "jit/support/operator_threads.h"
@@ -25,7 +28,7 @@ using dnnl::memory;
 using Descriptor = dnnl::convolution_forward::primitive_desc;
 
 memory::dims WeightSizes(const Convolution& convolution) {
-  const at::IntArrayRef sizes = convolution.weight().sizes();
+  const at::IntArrayRef sizes = convolution.weight_sizes();
   memory::dims result(sizes.begin(), sizes.end());
   const int64_t groups = convolution.settings().groups;
   if (groups > 1) {
@@ -43,7 +46,7 @@ bool IsFloat(const at::Tensor& tensor) {
 // Nanoseconds that it takes one thread, about.
 double NanosecondsOf(const Convolution& convolution, at::IntArrayRef result) {
   constexpr double kProductsOfNanosecond = 50;
-  const at::IntArrayRef weight = convolution.weight().sizes();
+  const at::IntArrayRef weight = convolution.weight_sizes();
   const auto elements = static_cast<double>(c10::multiply_integers(result));
   return elements * static_cast<double>(c10::multiply_integers(weight.slice(1))) / kProductsOfNanosecond;
 }
@@ -67,7 +70,7 @@ Descriptor Describe(const Convolution& convolution, at::IntArrayRef input, at::I
   return made.get(true) != nullptr && IsOptimized(made) ? made : Descriptor();
 }
 
-bool IsOfVolumes(const Convolution& convolution) { return convolution.weight().dim() == 5; }
+bool IsOfVolumes(const Convolution& convolution) { return convolution.weight_sizes().size() == 5; }
 
 // Whether each pixel of the result is computed of one of the input's, of all of its channels.
 bool IsOfSinglePixels(const Convolution& convolution) {
@@ -75,13 +78,13 @@ bool IsOfSinglePixels(const Convolution& convolution) {
   const auto are = [](const std::vector<int64_t>& numbers, int64_t number) {
     return std::ranges::all_of(numbers, [&](int64_t each) { return each == number; });
   };
-  return settings.groups == 1 && convolution.weight().size(2) == 1 && convolution.weight().size(3) == 1 &&
+  return settings.groups == 1 && convolution.weight_sizes()[2] == 1 && convolution.weight_sizes()[3] == 1 &&
          are(settings.stride, 1) && are(settings.padding, 0);
 }
 
 // Whether every one of several channels has a kernel of its own, or several.
 bool IsDepthwise(const Convolution& convolution) {
-  return convolution.weight().size(1) == 1 && convolution.settings().groups > 1;
+  return convolution.weight_sizes()[1] == 1 && convolution.settings().groups > 1;
 }
 
 // Images whose pixels lie one after another, each with its channels side by side: as they are, if they are so, or are
@@ -103,10 +106,11 @@ class ImagesOfPixels {
   int64_t stride_;
 };
 
-at::Tensor ChannelsLast(at::IntArrayRef sizes) {
-  return at::detail::empty_cpu(sizes, at::kFloat, std::nullopt, std::nullopt, std::nullopt,
-                               ChannelsLastFormat(sizes.size()));
+at::Tensor EmptyTensor(at::IntArrayRef sizes, at::MemoryFormat format) {
+  return at::detail::empty_cpu(sizes, at::kFloat, std::nullopt, std::nullopt, std::nullopt, format);
 }
+
+at::Tensor ChannelsLast(at::IntArrayRef sizes) { return EmptyTensor(sizes, ChannelsLastFormat(sizes.size())); }
 
 // Images whose channels are those of `images`, each so many times in a row.
 at::Tensor Repeated(const ImagesOfPixels& images, at::IntArrayRef sizes, int64_t times) {
@@ -132,8 +136,50 @@ bool PrefersOwnKernels(const Convolution& convolution) {
   const int threads = at::get_num_threads();
   if (IsDepthwise(convolution)) return threads > 1 || kernels::HasAvx512();
   const int64_t groups = convolution.settings().groups;
-  const bool fills_half = 2 * (convolution.weight().size(0) / groups) >= kernels::LanesHere();
+  const bool fills_half = 2 * (convolution.weight_sizes()[0] / groups) >= kernels::LanesHere();
   return IsOfSinglePixels(convolution) || (groups == 1 ? threads > 1 : threads >= kThreadsForGroups && fills_half);
+}
+
+// What a kernel computes; the operands are left out.
+kernels::ImageConvolution KernelCallOf(const Convolution& convolution, at::IntArrayRef input, at::IntArrayRef result) {
+  const ConvolutionSettings& settings = convolution.settings();
+  const auto side = [&](size_t i) {
+    return kernels::ConvolutionSide{input[i + 2],        convolution.weight_sizes()[i + 2],
+                                    result[i + 2],       settings.stride[i],
+                                    settings.padding[i], settings.dilation[i]};
+  };
+  return {.images = input[0],
+          .channels = input[1],
+          .out_channels = result[1],
+          .groups = settings.groups,
+          .height = side(0),
+          .width = side(1)};
+}
+
+// What computes it with fewer products, where that is clearly the faster way for inputs of these sizes. On every call
+// the kernels are read from memory, of which their sums are more.
+std::optional<WeightUser> WinogradUserOf(const Convolution& convolution, at::IntArrayRef input,
+                                         at::IntArrayRef result) {
+  constexpr double kNanosecondsOfFloat = 0.25, kMostOfDirect = 0.8, kMostOfTwo = 0.85;
+  if (!kernels::HasVectors() || IsOfVolumes(convolution)) return {};
+  const kernels::ImageConvolution call = KernelCallOf(convolution, input, result);
+  if (!kernels::IsWinograd(call) || std::ranges::any_of(result, [](int64_t size) { return size <= 0; })) return {};
+  const at::IntArrayRef weight = convolution.weight_sizes();
+  const kernels::ImageKernels sizes{weight[0], weight[1], 1, weight[2], weight[3]};
+  const auto reading = [](int64_t floats) { return kNanosecondsOfFloat * static_cast<double>(floats); };
+  const double direct = kernels::ImageConvolutionParts(call, 1, 1).nanoseconds() + reading(sizes.PackedSize());
+  const auto with = [&](kernels::WinogradTile tile) {
+    return kernels::WinogradNanoseconds(tile, call) + reading(kernels::WinogradPackedSize(tile, sizes));
+  };
+  const double two = with(kernels::WinogradTile::kTwo), four = with(kernels::WinogradTile::kFour);
+  if (std::min(two, four) > kMostOfDirect * direct) return {};
+  return four < kMostOfTwo * two ? WeightUser::kWinogradOfFour : WeightUser::kWinogradOfTwo;
+}
+
+std::optional<kernels::WinogradTile> WinogradTileOf(WeightUser user) {
+  if (user == WeightUser::kWinogradOfTwo) return kernels::WinogradTile::kTwo;
+  if (user == WeightUser::kWinogradOfFour) return kernels::WinogradTile::kFour;
+  return {};
 }
 
 std::shared_ptr<const WeightForm> OwnFormOf(const Convolution& convolution) {
@@ -147,6 +193,8 @@ std::shared_ptr<const WeightForm> OwnFormOf(const Convolution& convolution) {
 
 Convolution::Convolution(at::Tensor weight, ConvolutionSettings settings)
     : weight_(std::move(weight)),
+      weight_sizes_(weight_.sizes().vec()),
+      is_finite_(std::isfinite(at::_ops::sum::call(weight_, at::kFloat).item<float>())),
       settings_(std::move(settings)),
       as_images_(VolumesAsImages::Of(weight_, settings_)),
       primitives_(std::make_unique<PrimitiveTable>()) {
@@ -162,9 +210,9 @@ Convolution::Convolution(at::Tensor weight, ConvolutionSettings settings)
 Convolution::~Convolution() = default;
 
 std::vector<int64_t> Convolution::ResultSizes(at::IntArrayRef input) const {
-  std::vector<int64_t> sizes = {input[0], weight_.size(0)};
+  std::vector<int64_t> sizes = {input[0], weight_sizes_[0]};
   for (size_t i = 0; i < settings_.padding.size(); ++i) {
-    const int64_t kernel = settings_.dilation[i] * (weight_.size(static_cast<int64_t>(i) + 2) - 1) + 1;
+    const int64_t kernel = settings_.dilation[i] * (weight_sizes_[i + 2] - 1) + 1;
     sizes.push_back((input[i + 2] + 2 * settings_.padding[i] - kernel) / settings_.stride[i] + 1);
   }
   return sizes;
@@ -172,6 +220,9 @@ std::vector<int64_t> Convolution::ResultSizes(at::IntArrayRef input) const {
 
 std::shared_ptr<const WeightForm> Convolution::FormFor(at::IntArrayRef sizes) const {
   if (of_images_) return of_images_->FormFor(as_images_->SizesOf(sizes));
+  const std::optional<WeightUser> winograd = WinogradUserOf(*this, sizes, ResultSizes(sizes));
+  // One number that is not finite would spoil the sums of its kernel.
+  if (winograd && is_finite_) return OwnForm(*winograd);
   if (PrefersOwnKernels(*this)) return OwnFormOf(*this);
   const memory::desc any(WeightSizes(*this), memory::data_type::f32, memory::format_tag::any);
   const std::vector<int64_t> result = ResultSizes(sizes);
@@ -191,14 +242,18 @@ at::Tensor Convolution::Packed(const WeightForm& form) const {
   return Pack(of_images_ ? of_images_->weight_ : weight_, form);
 }
 
-void Convolution::Add(PackedWeight packed) { (of_images_ ? *of_images_ : *this).packed_.push_back(std::move(packed)); }
+void Convolution::Add(PackedWeight packed) {
+  Convolution& of = of_images_ ? *of_images_ : *this;
+  if (packed.form->user != WeightUser::kLibrary) weight_ = of.weight_ = at::Tensor();
+  of.packed_.push_back(std::move(packed));
+}
 
 size_t Convolution::forms() const { return (of_images_ ? *of_images_ : *this).packed_.size(); }
 
-const PackedWeight* Convolution::Own(at::IntArrayRef sizes, std::string_view epilogue) const {
+const PackedWeight* Convolution::Own(at::IntArrayRef sizes) const {
   const auto found = std::ranges::find_if(
       packed_, [](const PackedWeight& packed) { return packed.form->user != WeightUser::kLibrary; });
-  if (found == packed_.end() || !KernelEpilogueOf(epilogue)) return nullptr;
+  if (found == packed_.end()) return nullptr;
   const auto has_some = [](int64_t size) { return size > 0; };
   const bool is_product = found->form->user == WeightUser::kProduct;
   return is_product || (std::ranges::all_of(sizes, has_some) && std::ranges::all_of(ResultSizes(sizes), has_some))
@@ -208,13 +263,12 @@ const PackedWeight* Convolution::Own(at::IntArrayRef sizes, std::string_view epi
 
 void Convolution::Prepare(at::IntArrayRef sizes, bool has_bias, std::string_view epilogue) const {
   if (of_images_) return of_images_->Prepare(as_images_->SizesOf(sizes), has_bias, epilogue);
-  if (Own(sizes, epilogue) == nullptr) Prepared(sizes, has_bias, epilogue);
+  if (Own(sizes) == nullptr) Prepared(sizes, has_bias, epilogue);
 }
 
 bool Convolution::IsPrepared(at::IntArrayRef sizes, bool has_bias, std::string_view epilogue) const {
   if (of_images_) return of_images_->IsPrepared(as_images_->SizesOf(sizes), has_bias, epilogue);
-  return Own(sizes, epilogue) != nullptr ||
-         primitives_->Find({sizes, has_bias, epilogue, at::get_num_threads()}) != nullptr;
+  return Own(sizes) != nullptr || primitives_->Find({sizes, has_bias, epilogue, at::get_num_threads()}) != nullptr;
 }
 
 std::shared_ptr<const PreparedCall> Convolution::Prepared(at::IntArrayRef sizes, bool has_bias,
@@ -246,15 +300,18 @@ std::optional<PreparedCall> Convolution::Make(at::IntArrayRef sizes, bool has_bi
 
 at::Tensor Convolution::RunByLibTorch(const at::Tensor& input, const at::Tensor* bias) const {
   const std::optional<at::Tensor> optional_bias = bias == nullptr ? std::nullopt : std::optional(*bias);
-  return at::convolution(input, weight_, optional_bias, settings_.stride, settings_.padding, settings_.dilation,
+  // Without the weight there is none of the input that it would be multiplied with.
+  const at::Tensor weight = weight_.defined() ? weight_ : EmptyTensor(weight_sizes_, at::MemoryFormat::Contiguous);
+  return at::convolution(input, weight, optional_bias, settings_.stride, settings_.padding, settings_.dilation,
                          /*transposed=*/false, /*output_padding=*/0, settings_.groups)
       .contiguous(ChannelsLastFormat(input.sizes().size()));
 }
 
 void Convolution::Check(const at::Tensor& input, const at::Tensor* bias) const {
-  TORCH_CHECK(IsFloat(input) && input.dim() == weight_.dim() && input.size(1) == weight_.size(1) * settings_.groups,
+  TORCH_CHECK(IsFloat(input) && input.sizes().size() == weight_sizes_.size() &&
+                  input.size(1) == weight_sizes_[1] * settings_.groups,
               "not an input of the convolution that was planned");
-  TORCH_CHECK(bias == nullptr || (IsFloat(*bias) && bias->dim() == 1 && bias->size(0) == weight_.size(0)),
+  TORCH_CHECK(bias == nullptr || (IsFloat(*bias) && bias->dim() == 1 && bias->size(0) == weight_sizes_[0]),
               "not a bias of the convolution that was planned");
 }
 
@@ -266,47 +323,36 @@ void Convolution::Compute(const PreparedCall& prepared, const at::Tensor& input,
 }
 
 void Convolution::ComputeOwn(const PackedWeight& packed, const at::Tensor& input, const at::Tensor* bias,
-                             std::string_view epilogue, at::Tensor& result) const {
+                             const KernelEpilogue& following, at::Tensor& result) const {
   const ImagesOfPixels images(input);
   const at::Tensor dense_bias = bias == nullptr ? at::Tensor() : bias->contiguous();
   const float* const bias_numbers = bias == nullptr ? nullptr : dense_bias.const_data_ptr<float>();
   const float* const numbers = packed.numbers.const_data_ptr<float>();
   auto* const to = result.mutable_data_ptr<float>();
-  const KernelEpilogue following = *KernelEpilogueOf(epilogue);
   if (packed.form->user == WeightUser::kProduct) {
     MultiplyOnThreads({.rows = input.sizes()[0] * input.sizes()[2] * input.sizes()[3],
-                       .inner = weight_.size(1),
-                       .columns = weight_.size(0),
+                       .inner = weight_sizes_[1],
+                       .columns = weight_sizes_[0],
                        .left = images.data(),
                        .left_stride = images.stride(),
                        .packed = numbers,
                        .bias = bias_numbers,
                        .result = to,
-                       .result_stride = weight_.size(0),
+                       .result_stride = weight_sizes_[0],
                        .adds = following.adds,
                        .activation = following.activation,
                        .slope = following.slope});
     return;
   }
-  const auto side = [&](size_t i) {
-    const auto dimension = static_cast<int64_t>(i) + 2;
-    return kernels::ConvolutionSide{input.size(dimension), weight_.size(dimension), result.size(dimension),
-                                    settings_.stride[i],   settings_.padding[i],    settings_.dilation[i]};
-  };
-  kernels::ImageConvolution convolution{.images = input.size(0),
-                                        .channels = input.size(1),
-                                        .out_channels = result.size(1),
-                                        .groups = settings_.groups,
-                                        .height = side(0),
-                                        .width = side(1),
-                                        .input = images.data(),
-                                        .input_stride = images.stride(),
-                                        .packed = numbers,
-                                        .bias = bias_numbers,
-                                        .result = to,
-                                        .adds = following.adds,
-                                        .activation = following.activation,
-                                        .slope = following.slope};
+  kernels::ImageConvolution convolution = KernelCallOf(*this, input.sizes(), result.sizes());
+  convolution.input = images.data();
+  convolution.input_stride = images.stride();
+  convolution.packed = numbers;
+  convolution.bias = bias_numbers;
+  convolution.result = to;
+  convolution.adds = following.adds;
+  convolution.activation = following.activation;
+  convolution.slope = following.slope;
   const auto compute = [](const auto& parts) {
     ParallelFor(parts.count(), parts.nanoseconds(), [&](int64_t begin, int64_t end) {
       const DenormalsAreZero fast;
@@ -321,10 +367,20 @@ void Convolution::ComputeOwn(const PackedWeight& packed, const at::Tensor& input
       convolution.input = repeated.const_data_ptr<float>();
     }
     compute(kernels::DepthwiseParts(convolution, at::get_num_threads()));
+  } else if (const std::optional<kernels::WinogradTile> tile = WinogradTileOf(packed.form->user)) {
+    const WorkDivision division = DivisionFor(kernels::WinogradNanoseconds(*tile, convolution));
+    compute(kernels::WinogradParts(*tile, convolution, division.parts, division.pieces_of_part));
   } else {
     const WorkDivision division = DivisionFor(NanosecondsOf(*this, result.sizes()));
     compute(kernels::ImageConvolutionParts(convolution, division.parts, division.pieces_of_part));
   }
+}
+
+void Convolution::RunOwn(const PackedWeight& packed, const at::Tensor& input, const at::Tensor* bias,
+                         std::string_view epilogue, at::Tensor& result) const {
+  const std::optional<KernelEpilogue> all = KernelEpilogueOf(epilogue);
+  ComputeOwn(packed, input, bias, all.value_or(KernelEpilogue{.adds = Adds(epilogue)}), result);
+  if (!all) ApplyEpilogue(epilogue, result);
 }
 
 at::Tensor Convolution::Run(const at::Tensor& input, const at::Tensor* bias, std::string_view epilogue) const {
@@ -334,9 +390,9 @@ at::Tensor Convolution::Run(const at::Tensor& input, const at::Tensor* bias, std
     const at::Tensor images = of_images_->Run(as_images_->ImagesOf(input), bias, epilogue);
     return as_images_->VolumesOf(images, ResultSizes(input.sizes()));
   }
-  if (const PackedWeight* own = Own(input.sizes(), epilogue)) {
+  if (const PackedWeight* own = Own(input.sizes())) {
     at::Tensor result = ChannelsLast(ResultSizes(input.sizes()));
-    ComputeOwn(*own, input, bias, epilogue, result);
+    RunOwn(*own, input, bias, epilogue, result);
     return result;
   }
   const auto prepared = Prepared(input.sizes(), bias != nullptr, epilogue);
@@ -362,8 +418,8 @@ void Convolution::RunOnto(at::Tensor& onto, const at::Tensor& input, const at::T
     at::Tensor images = as_images_->ImagesOf(onto);
     return of_images_->RunOnto(images, as_images_->ImagesOf(input), bias, epilogue);
   }
-  if (const PackedWeight* own = Own(input.sizes(), epilogue)) {
-    ComputeOwn(*own, input, bias, epilogue, onto);
+  if (const PackedWeight* own = Own(input.sizes())) {
+    RunOwn(*own, input, bias, epilogue, onto);
     return;
   }
   const auto prepared = Prepared(input.sizes(), bias != nullptr, epilogue);

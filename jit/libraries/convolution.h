@@ -1,6 +1,7 @@
 // A convolution of images, or of volumes, whose weight is known and packed. Those of single pixels are products of
 // matrices, which kernels of hearth's own compute for any sizes (kernels/product.h), where the processor has what these
-// need; so are others on several threads (kernels/convolution.h), and depthwise ones also on one (kernels/depthwise.h).
+// need; so are those whose products are worth saving (kernels/winograd.h), others on several threads
+// (kernels/convolution.h), and depthwise ones also on one (kernels/depthwise.h).
 // The rest are planned with oneDNN: its primitives are made for the sizes that are known beforehand, and for others at
 // their first call. What it has no good code for is left to kernels of our own too, or goes to LibTorch where the
 // processor lacks what these need.
@@ -29,19 +30,19 @@ struct PreparedCall;
 class Convolution : public torch::CustomClassHolder {
  public:
   // `weight`: [out, in / groups, height, width], of volumes [out, in / groups, depth, height, width]; float32, plain.
-  // It is kept.
   Convolution(at::Tensor weight, ConvolutionSettings settings);
   ~Convolution() override;
 
-  const at::Tensor& weight() const { return weight_; }
+  at::IntArrayRef weight_sizes() const { return weight_sizes_; }
   const ConvolutionSettings& settings() const { return settings_; }
 
   // In which form the library wants the weight for inputs of these sizes, [batch, in, height, width], on as many
   // threads as the calling thread's operators have. Null where it has no good code for them.
   std::shared_ptr<const WeightForm> FormFor(at::IntArrayRef sizes) const;
-  // The weight in such a form.
+  // The weight in such a form. Not once a form of hearth's own kernels was added.
   at::Tensor Packed(const WeightForm& form) const;
   // The weight in one more form, for inputs of any sizes that the library has code for then; the first is preferred.
+  // Hearth's own kernels take inputs of any sizes: once there is a form of theirs, the weight itself is let go.
   void Add(PackedWeight packed);
   size_t forms() const;
 
@@ -64,14 +65,18 @@ class Convolution : public torch::CustomClassHolder {
   std::shared_ptr<const PreparedCall> Prepared(at::IntArrayRef sizes, bool has_bias, std::string_view epilogue) const;
   std::optional<PreparedCall> Make(at::IntArrayRef sizes, bool has_bias, std::string_view epilogue) const;
   void Check(const at::Tensor& input, const at::Tensor* bias) const;
-  // The weight as a kernel of hearth's own takes it; null where none computes the call.
-  const PackedWeight* Own(at::IntArrayRef sizes, std::string_view epilogue) const;
+  // The weight as a kernel of hearth's own takes it; null where none computes inputs of these sizes.
+  const PackedWeight* Own(at::IntArrayRef sizes) const;
   void ComputeOwn(const PackedWeight& packed, const at::Tensor& input, const at::Tensor* bias,
-                  std::string_view epilogue, at::Tensor& result) const;
+                  const KernelEpilogue& following, at::Tensor& result) const;
+  void RunOwn(const PackedWeight& packed, const at::Tensor& input, const at::Tensor* bias, std::string_view epilogue,
+              at::Tensor& result) const;
   void Compute(const PreparedCall& prepared, const at::Tensor& input, const at::Tensor* bias, at::Tensor& result) const;
   at::Tensor RunByLibTorch(const at::Tensor& input, const at::Tensor* bias) const;
 
-  const at::Tensor weight_;
+  at::Tensor weight_;  // undefined once it was let go
+  const std::vector<int64_t> weight_sizes_;
+  const bool is_finite_;  // the weight, and the sum of its numbers
   const ConvolutionSettings settings_;
   // Of volumes that are images: how, and the convolution of these, which computes all.
   const std::optional<VolumesAsImages> as_images_;

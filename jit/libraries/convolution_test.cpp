@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "jit/kernels/target.h"
+#include "jit/libraries/onednn.h"
 
 namespace hearth::libraries {
 namespace {
@@ -29,7 +30,7 @@ const std::vector<Layer> kLayers = {
     {{32, 1, 3, 3}, 1, 1, 1, 32}, {{32, 1, 5, 5}, 2, 2, 1, 32}, {{6, 1, 3, 3}, 1, 1, 1, 3},
     {{24, 4, 3, 3}, 1, 1, 1, 2},  {{8, 3, 3, 3}, 2, 1, 2, 1},   {{5, 7, 1, 1}, 0, 2, 1, 1},
     {{96, 16, 1, 1}, 0, 1, 1, 1}, {{40, 1, 7, 7}, 3, 1, 1, 40}, {{20, 1, 3, 3}, 2, 1, 2, 20},
-    {{3, 1, 4, 4}, 1, 3, 1, 3},
+    {{3, 1, 4, 4}, 1, 3, 1, 3},   {{64, 48, 3, 3}, 1, 1, 1, 1}, {{64, 64, 3, 3}, 0, 1, 1, 1},
 };
 
 at::Tensor Expected(const Layer& layer, const at::Tensor& input, const at::Tensor& weight,
@@ -61,6 +62,7 @@ const std::vector<std::pair<std::string, at::Tensor (*)(const at::Tensor&)>> kAc
     {"sigmoid", [](const at::Tensor& x) { return at::sigmoid(x); }},
     {"tanh", [](const at::Tensor& x) { return at::tanh(x); }},
     {"hardswish", [](const at::Tensor& x) { return at::hardswish(x); }},
+    {"silu tanh", [](const at::Tensor& x) { return at::tanh(at::silu(x)); }},
 };
 
 TEST(ConvolutionTest, GivesWhatLibTorchDoesForSizesItWasPlannedForAndOthers) {
@@ -100,6 +102,35 @@ TEST(ConvolutionTest, AddsWhatIsThere) {
       EXPECT_TRUE(AreClose(onto, at::relu(expected + residual))) << weight.sizes() << input.sizes();
     }
   }
+}
+
+// Whether products are saved for inputs of these sizes (kernels/winograd.h).
+bool IsByWinograd(const Layer& layer, const at::Tensor& weight, at::IntArrayRef sizes) {
+  const auto form = Planned(layer, weight, {})->FormFor(sizes);
+  return form != nullptr && (form->user == WeightUser::kWinogradOfTwo || form->user == WeightUser::kWinogradOfFour);
+}
+
+TEST(ConvolutionTest, SavesProductsWhereThatIsWorthIt) {
+  if (!kernels::HasVectors()) GTEST_SKIP() << "this processor has neither AVX-512 nor AVX2";
+  const at::Tensor wide = at::randn({64, 64, 3, 3}), narrow = at::randn({8, 3, 3, 3});
+  EXPECT_TRUE(IsByWinograd({{64, 64, 3, 3}, 1, 1, 1, 1}, wide, {1, 64, 56, 56}));
+  EXPECT_FALSE(IsByWinograd({{64, 64, 3, 3}, 1, 2, 1, 1}, wide, {1, 64, 56, 56}));
+  EXPECT_FALSE(IsByWinograd({{64, 64, 3, 3}, 2, 1, 2, 1}, wide, {1, 64, 56, 56}));
+  EXPECT_FALSE(IsByWinograd({{64, 64, 3, 3}, 1, 1, 1, 1}, wide, {1, 64, 1, 1}));
+  EXPECT_FALSE(IsByWinograd({{8, 3, 3, 3}, 1, 1, 1, 1}, narrow, {1, 3, 224, 224}));
+  at::Tensor infinite = wide.clone();
+  infinite[3][5][1][1] = std::numeric_limits<float>::infinity();
+  EXPECT_FALSE(IsByWinograd({{64, 64, 3, 3}, 1, 1, 1, 1}, infinite, {1, 64, 56, 56}));
+}
+
+TEST(ConvolutionTest, ANumberThatIsNotFiniteIsKeptToItsKernels) {
+  const Layer layer = {{64, 64, 3, 3}, 1, 1, 1, 1};
+  const at::Tensor weight = at::randn(layer.weight), bias = at::randn({64});
+  const auto planned = Planned(layer, weight, {{2, 64, 28, 28}});
+  at::Tensor input = at::randn({2, 64, 28, 28}).contiguous(at::MemoryFormat::ChannelsLast);
+  input[0][7][13][3] = std::numeric_limits<float>::infinity();
+  input[1][0][27][27] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_TRUE(AreClose(planned->Run(input, &bias, "relu"), at::relu(Expected(layer, input, weight, bias))));
 }
 
 struct VolumeLayer {

@@ -37,6 +37,8 @@ enum class WeightUser : uint8_t {
   kProduct,      // kernels/product.h: of a matrix [inner, columns], or of a convolution of pixels
   kConvolution,  // kernels/convolution.h
   kDepthwise,    // kernels/depthwise.h
+  kWinogradOfTwo,
+  kWinogradOfFour,  // kernels/winograd.h, by its tiles
 };
 
 struct WeightForm {

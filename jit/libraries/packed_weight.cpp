@@ -17,6 +17,7 @@
 
 #include "jit/kernels/convolution.h"
 #include "jit/kernels/depthwise.h"
+#include "jit/kernels/winograd.h"
 #include "jit/libraries/onednn.h"
 
 namespace hearth::libraries {
@@ -101,16 +102,28 @@ at::Tensor PackPanels(const at::Tensor& weight) {
   return packed;
 }
 
-// Of [out, in / groups, height, width].
+// Of a weight [out, in / groups, height, width].
+kernels::ImageKernels SizesOf(const at::Tensor& weight, int64_t groups) {
+  return {.out_channels = weight.size(0),
+          .channels_of_group = weight.size(1),
+          .groups = groups,
+          .height = weight.size(2),
+          .width = weight.size(3)};
+}
+
 at::Tensor PackKernels(const at::Tensor& weight, int64_t groups) {
-  const kernels::ImageKernels sizes{.out_channels = weight.size(0),
-                                    .channels_of_group = weight.size(1),
-                                    .groups = groups,
-                                    .height = weight.size(2),
-                                    .width = weight.size(3)};
+  const kernels::ImageKernels sizes = SizesOf(weight, groups);
   at::Tensor packed = at::empty({sizes.PackedSize()}, at::kFloat);
   kernels::PackImageKernels(sizes, weight.const_data_ptr<float>(), weight.stride(0), weight.stride(1), weight.stride(2),
                             weight.stride(3), packed.mutable_data_ptr<float>());
+  return packed;
+}
+
+at::Tensor PackForWinograd(const at::Tensor& weight, kernels::WinogradTile tile) {
+  const kernels::ImageKernels sizes = SizesOf(weight, /*groups=*/1);
+  at::Tensor packed = at::empty({kernels::WinogradPackedSize(tile, sizes)}, at::kFloat);
+  kernels::PackWinogradKernels(tile, sizes, weight.const_data_ptr<float>(), weight.stride(0), weight.stride(1),
+                               weight.stride(2), weight.stride(3), packed.mutable_data_ptr<float>());
   return packed;
 }
 
@@ -135,6 +148,10 @@ at::Tensor Pack(const at::Tensor& weight, const WeightForm& form) {
       return PackKernels(weight, form.groups);
     case WeightUser::kDepthwise:
       return PackDepthwiseKernels(weight);
+    case WeightUser::kWinogradOfTwo:
+      return PackForWinograd(weight, kernels::WinogradTile::kTwo);
+    case WeightUser::kWinogradOfFour:
+      return PackForWinograd(weight, kernels::WinogradTile::kFour);
     case WeightUser::kLibrary:
       break;
   }
