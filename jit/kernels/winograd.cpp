@@ -82,12 +82,15 @@ int64_t TilesOf(const Method& method, const ImageConvolution& of) {
   return of.images * TilesOf(method, of.height) * TilesOf(method, of.width);
 }
 
-// Of so many tiles and panels, all products of one pair of a patch's and a kernel's sums after the other.
+// Of so many tiles and panels.
 double NanosecondsOf(const Method& method, const ImageConvolution& of, int64_t tiles, int64_t panels) {
-  const int64_t columns = panels * PanelColumns(), lanes = LanesHere();
-  const int64_t products = method.products() * of.channels * PartCycles(tiles, columns);
-  const int64_t sums = tiles * (DivideUp(of.channels, lanes) * method.patch_cycles + panels * 2 * method.tile_cycles);
-  return kNanosecondsOfCycle * static_cast<double>(products + sums);
+  // That a product of a few rows with a panel takes beside its multiplications.
+  constexpr int64_t kCyclesOfProduct = 30;
+  const int64_t products = of.channels * PartCycles(tiles, panels * PanelColumns());
+  const int64_t beside = TilesOfRows(tiles) * panels * kCyclesOfProduct;
+  const int64_t sums =
+      tiles * (DivideUp(of.channels, LanesHere()) * method.patch_cycles + panels * 2 * method.tile_cycles);
+  return kNanosecondsOfCycle * static_cast<double>(method.products() * (products + beside) + sums);
 }
 
 // Tiles whose patches' sums stay in a processor's own cache, about: fewer would have the kernels read more often.

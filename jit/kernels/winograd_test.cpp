@@ -16,8 +16,6 @@
 namespace hearth::kernels {
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-
 struct WinogradCase {
   int64_t images, channels, out_channels;
   ConvolutionSide height, width;
@@ -28,10 +26,10 @@ struct WinogradCase {
   }
 };
 
-class Computation {
+class WinogradComputation {
  public:
   // The input is some channels of images with `others` more, which are NaN.
-  Computation(const WinogradCase& a, WinogradTile tile, int64_t others = 0)
+  WinogradComputation(const WinogradCase& a, WinogradTile tile, int64_t others = 0)
       : case_(a), tile_(tile), pixel_(a.channels + others) {
     std::mt19937 random(1);
     std::normal_distribution<float> normal;
@@ -115,7 +113,7 @@ class WinogradTest : public testing::TestWithParam<WinogradTile> {
   double tolerance() const { return GetParam() == WinogradTile::kTwo ? 2e-5 : 4e-5; }
 };
 
-void ExpectNear(const std::vector<float>& result, const std::vector<float>& expected, double most) {
+void ExpectSame(const std::vector<float>& result, const std::vector<float>& expected, double most) {
   ASSERT_EQ(result.size(), expected.size());
   for (size_t i = 0; i < result.size(); ++i) {
     if (std::isnan(expected[i]) || std::isinf(expected[i])) {
@@ -129,7 +127,7 @@ void ExpectNear(const std::vector<float>& result, const std::vector<float>& expe
   }
 }
 
-std::vector<WinogradCase> Cases() {
+std::vector<WinogradCase> WinogradCases() {
   std::vector<WinogradCase> cases;
   for (const int64_t size : {1, 2, 3, 4, 5, 8, 9, 14}) {
     for (const int64_t padding : {0, 1, 2}) {
@@ -148,10 +146,10 @@ std::vector<WinogradCase> Cases() {
 }
 
 TEST_P(WinogradTest, IsTheSumOfTheProducts) {
-  for (const WinogradCase& a : Cases()) {
+  for (const WinogradCase& a : WinogradCases()) {
     SCOPED_TRACE(a.Text());
-    const Computation computation(a, GetParam());
-    ExpectNear(computation.Compute(1, 1, true, false, Activation::kNone),
+    const WinogradComputation computation(a, GetParam());
+    ExpectSame(computation.Compute(1, 1, true, false, Activation::kNone),
                computation.ComputeDirectly(true, false, Activation::kNone), tolerance() * computation.SizeOfSums());
     if (HasFatalFailure()) return;
   }
@@ -159,11 +157,11 @@ TEST_P(WinogradTest, IsTheSumOfTheProducts) {
 
 TEST_P(WinogradTest, WhatFollowsTheSumIsComputedToo) {
   const WinogradCase a{2, 24, 50, Side(7, 3, 1, 1), Side(20, 3, 1, 1)};
-  const Computation computation(a, GetParam());
+  const WinogradComputation computation(a, GetParam());
   for (const bool has_bias : {false, true}) {
     for (const bool adds : {false, true}) {
       for (const Activation activation : {Activation::kNone, Activation::kLeakyRelu, Activation::kSilu}) {
-        ExpectNear(computation.Compute(1, 1, has_bias, adds, activation),
+        ExpectSame(computation.Compute(1, 1, has_bias, adds, activation),
                    computation.ComputeDirectly(has_bias, adds, activation), tolerance() * computation.SizeOfSums());
       }
     }
@@ -171,13 +169,13 @@ TEST_P(WinogradTest, WhatFollowsTheSumIsComputedToo) {
 }
 
 TEST_P(WinogradTest, ManyThreadsAndPiecesGiveTheSame) {
-  for (const WinogradCase& a : Cases()) {
+  for (const WinogradCase& a : WinogradCases()) {
     SCOPED_TRACE(a.Text());
-    const Computation computation(a, GetParam());
+    const WinogradComputation computation(a, GetParam());
     const std::vector<float> alone = computation.Compute(1, 1, true, true, Activation::kRelu);
     for (const int threads : {2, 3, 16}) {
       for (const int pieces : {1, 4}) {
-        ExpectNear(computation.Compute(threads, pieces, true, true, Activation::kRelu), alone,
+        ExpectSame(computation.Compute(threads, pieces, true, true, Activation::kRelu), alone,
                    tolerance() * computation.SizeOfSums());
       }
     }
@@ -186,19 +184,20 @@ TEST_P(WinogradTest, ManyThreadsAndPiecesGiveTheSame) {
 
 TEST_P(WinogradTest, OtherChannelsBetweenTheImagesAreNotRead) {
   const WinogradCase a{2, 20, 20, Side(9, 3, 1, 1), Side(9, 3, 1, 1)};
-  const Computation computation(a, GetParam(), 7);
-  ExpectNear(computation.Compute(1, 1, false, false, Activation::kNone),
+  const WinogradComputation computation(a, GetParam(), 7);
+  ExpectSame(computation.Compute(1, 1, false, false, Activation::kNone),
              computation.ComputeDirectly(false, false, Activation::kNone), tolerance() * computation.SizeOfSums());
 }
 
 TEST_P(WinogradTest, NumbersThatAreNotFiniteReachNoFurtherThanTheirKernels) {
   const WinogradCase a{2, 20, 40, Side(9, 3, 1, 1), Side(11, 3, 1, 1)};
-  for (const float number : {kInfinity, -kInfinity, std::numeric_limits<float>::quiet_NaN()}) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  for (const float number : {infinity, -infinity, std::numeric_limits<float>::quiet_NaN()}) {
     for (const bool adds : {false, true}) {
-      Computation computation(a, GetParam());
+      WinogradComputation computation(a, GetParam());
       computation.InputAt(1, 4, 5, 3) = number;
       const std::vector<float> result = computation.Compute(1, 1, true, adds, Activation::kRelu);
-      ExpectNear(result, computation.ComputeDirectly(true, adds, Activation::kRelu),
+      ExpectSame(result, computation.ComputeDirectly(true, adds, Activation::kRelu),
                  tolerance() * computation.SizeOfSums());
       EXPECT_TRUE(std::ranges::any_of(result, [](float x) { return !std::isfinite(x); }));
     }
@@ -207,9 +206,9 @@ TEST_P(WinogradTest, NumbersThatAreNotFiniteReachNoFurtherThanTheirKernels) {
 
 TEST_P(WinogradTest, ImagesOfNothingButPaddingAndInfinityAreRight) {
   const WinogradCase a{1, 3, 5, Side(1, 3, 1, 3), Side(1, 3, 1, 3)};
-  Computation computation(a, GetParam());
-  computation.InputAt(0, 0, 0, 1) = kInfinity;
-  ExpectNear(computation.Compute(1, 1, true, true, Activation::kNone),
+  WinogradComputation computation(a, GetParam());
+  computation.InputAt(0, 0, 0, 1) = std::numeric_limits<float>::infinity();
+  ExpectSame(computation.Compute(1, 1, true, true, Activation::kNone),
              computation.ComputeDirectly(true, true, Activation::kNone), tolerance() * computation.SizeOfSums());
 }
 
