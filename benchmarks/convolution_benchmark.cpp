@@ -1,5 +1,6 @@
-// What convolutions of images take: on one thread by hearth's own kernel (kernels/convolution.h), and as a plan has
-// them for so many threads (libraries/convolution.h), which is oneDNN's for one thread and the same kernel for several.
+// What convolutions of images take: on one thread by hearth's own kernel that computes every product
+// (kernels/convolution.h), and as a plan has them for so many threads (libraries/convolution.h): with fewer products
+// (kernels/winograd.h), by oneDNN, or on several threads by the same kernel.
 // Both take turns; of each, a quarter of the turns were faster than the time that is shown. The planned one has as many
 // copies of its kernels as fill so many megabytes, one copy in each call: what is read between two calls of a layer in
 // a model that is as large. By default it has one, which stays in the cache.

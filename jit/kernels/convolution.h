@@ -25,6 +25,7 @@ struct ImageConvolution {
   int64_t images = 1, channels = 1, out_channels = 1;
   int64_t groups = 1;  // that divide both numbers of channels
   ConvolutionSide height, width;
+  ConvolutionSide depth = {};  // of volumes, which winograd.h alone computes: [images, depth, height, width, channels]
   const float* input = nullptr;   // [images, height, width, channels], perhaps some channels of more
   int64_t input_stride = 1;       // from one pixel of the input to the next, in floats: its channels or more
   const float* packed = nullptr;  // the kernels, as what computes it wants them

@@ -1,6 +1,14 @@
 // The loops of winograd.cpp, for whatever vectors the namespace around has (vector_avx512.h, vector_avx2.h). Included
 // once for each, where code for these is compiled.
 
+// Where kernels are of one pixel.
+struct SumsForOne {
+  static constexpr int kPatch = 1, kTile = 1;
+
+  static void OfPatch(Vector (&)[kPatch]) {}
+  static void OfProducts(const Vector (&x)[kPatch], Vector (&tile)[kTile]) { tile[0] = x[0]; }
+};
+
 // Along one dimension: the sums of a patch's numbers that are multiplied, and a tile's numbers as sums of products.
 // What is multiplied are values of polynomials: at 0, 1, -1 and infinity.
 struct SumsForTwo {
@@ -45,27 +53,27 @@ struct SumsForFour {
 };
 
 // Of the channels of a vector; their sum, which is not finite if a number is not.
-template <typename Sums>
+template <typename Rows, typename Columns>
 inline Vector SumPatchOfVector(const float* const* pixels, int64_t channel, int64_t count, float* to, int64_t plane) {
-  constexpr int kPatch = Sums::kPatch;
-  Vector patch[kPatch][kPatch];
+  constexpr int kRows = Rows::kPatch, kColumns = Columns::kPatch;
+  Vector patch[kRows][kColumns];
 #pragma GCC unroll 8
-  for (int x = 0; x < kPatch; ++x) {
-    Vector column[kPatch];
+  for (int x = 0; x < kColumns; ++x) {
+    Vector column[kRows];
 #pragma GCC unroll 8
-    for (int y = 0; y < kPatch; ++y) column[y] = LoadFirst(pixels[y * kPatch + x] + channel, count);
-    Sums::OfPatch(column);
+    for (int y = 0; y < kRows; ++y) column[y] = LoadFirst(pixels[y * kColumns + x] + channel, count);
+    Rows::OfPatch(column);
 #pragma GCC unroll 8
-    for (int y = 0; y < kPatch; ++y) patch[y][x] = column[y];
+    for (int y = 0; y < kRows; ++y) patch[y][x] = column[y];
   }
   Vector all = Zeros();
 #pragma GCC unroll 8
-  for (int y = 0; y < kPatch; ++y) {
-    Sums::OfPatch(patch[y]);
+  for (int y = 0; y < kRows; ++y) {
+    Columns::OfPatch(patch[y]);
 #pragma GCC unroll 8
-    for (int x = 0; x < kPatch; ++x) {
+    for (int x = 0; x < kColumns; ++x) {
       all = Add(all, patch[y][x]);
-      StoreFirst(to + (y * kPatch + x) * plane + channel, count, patch[y][x]);
+      StoreFirst(to + (y * kColumns + x) * plane + channel, count, patch[y][x]);
     }
   }
   return all;
@@ -73,44 +81,44 @@ inline Vector SumPatchOfVector(const float* const* pixels, int64_t channel, int6
 
 // The sums of a patch, each `plane` floats behind the one before. `pixels`: the patch's. Some number of `unfit`, as
 // many as a vector has, becomes NaN if one of the patch is not finite.
-template <typename Sums>
+template <typename Rows, typename Columns>
 void SumPatch(const float* const* pixels, int64_t channels, float* to, int64_t plane, float* unfit) {
   Vector all = LoadUnaligned(unfit);
   int64_t channel = 0;
   // A count that is known to the compiler makes whole vectors of loads and stores.
   for (; channel + kLanes <= channels; channel += kLanes)
-    all = MultiplyAdd(SumPatchOfVector<Sums>(pixels, channel, kLanes, to, plane), Zeros(), all);
+    all = MultiplyAdd(SumPatchOfVector<Rows, Columns>(pixels, channel, kLanes, to, plane), Zeros(), all);
   if (channel < channels)
-    all = MultiplyAdd(SumPatchOfVector<Sums>(pixels, channel, channels - channel, to, plane), Zeros(), all);
+    all = MultiplyAdd(SumPatchOfVector<Rows, Columns>(pixels, channel, channels - channel, to, plane), Zeros(), all);
   StoreUnaligned(unfit, all);
 }
 
 // A tile of its products, with what follows but the activation. `pixels`: the tile's, null for those outside of the
 // result; whole vectors can be read from the products.
-template <typename Sums>
+template <typename Rows, typename Columns>
 void SumTile(const float* products, int64_t plane, const float* bias, int64_t columns, bool adds,
              float* const* pixels) {
-  constexpr int kPatch = Sums::kPatch, kTile = Sums::kTile;
+  constexpr int kHeight = Rows::kTile, kPatchWidth = Columns::kPatch, kWidth = Columns::kTile;
   for (int64_t i = 0; i < columns; i += kLanes) {
     const int64_t count = columns - i;
-    Vector rows[kTile][kPatch];
+    Vector rows[kHeight][kPatchWidth];
 #pragma GCC unroll 8
-    for (int x = 0; x < kPatch; ++x) {
-      Vector column[kPatch], sums[kTile];
+    for (int x = 0; x < kPatchWidth; ++x) {
+      Vector column[Rows::kPatch], sums[kHeight];
 #pragma GCC unroll 8
-      for (int y = 0; y < kPatch; ++y) column[y] = LoadUnaligned(products + (y * kPatch + x) * plane + i);
-      Sums::OfProducts(column, sums);
+      for (int y = 0; y < Rows::kPatch; ++y) column[y] = LoadUnaligned(products + (y * kPatchWidth + x) * plane + i);
+      Rows::OfProducts(column, sums);
 #pragma GCC unroll 8
-      for (int y = 0; y < kTile; ++y) rows[y][x] = sums[y];
+      for (int y = 0; y < kHeight; ++y) rows[y][x] = sums[y];
     }
     const Vector offset = bias == nullptr ? Zeros() : LoadFirst(bias + i, count);
 #pragma GCC unroll 8
-    for (int y = 0; y < kTile; ++y) {
-      Vector tile[kTile];
-      Sums::OfProducts(rows[y], tile);
+    for (int y = 0; y < kHeight; ++y) {
+      Vector tile[kWidth];
+      Columns::OfProducts(rows[y], tile);
 #pragma GCC unroll 8
-      for (int x = 0; x < kTile; ++x) {
-        float* const to = pixels[y * kTile + x];
+      for (int x = 0; x < kWidth; ++x) {
+        float* const to = pixels[y * kWidth + x];
         if (to == nullptr) continue;
         Vector sum = Add(tile[x], offset);
         if (adds) sum = Add(sum, LoadFirst(to + i, count));

@@ -87,13 +87,13 @@ bool IsDepthwise(const Convolution& convolution) {
   return convolution.weight_sizes()[1] == 1 && convolution.settings().groups > 1;
 }
 
-// Images whose pixels lie one after another, each with its channels side by side: as they are, if they are so, or are
-// some channels of such; else a copy.
+// Images, or volumes, whose pixels lie one after another, each with its channels side by side: as they are, if they are
+// so, or are some channels of such; else a copy.
 class ImagesOfPixels {
  public:
-  explicit ImagesOfPixels(const at::Tensor& images) : images_(images), stride_(images.stride(3)) {
+  explicit ImagesOfPixels(const at::Tensor& images) : images_(images), stride_(images.stride(-1)) {
     if (LieInPixels(images)) return;
-    images_ = images.contiguous(at::MemoryFormat::ChannelsLast);
+    images_ = images.contiguous(ChannelsLastFormat(images.sizes().size()));
     stride_ = images.size(1);
   }
 
@@ -124,6 +124,11 @@ at::Tensor Repeated(const ImagesOfPixels& images, at::IntArrayRef sizes, int64_t
   return repeated;
 }
 
+// Whether a group's channels of the result fill at least half of a vector.
+bool FillsHalfOfVectors(const Convolution& convolution) {
+  return 2 * (convolution.weight_sizes()[0] / convolution.settings().groups) >= kernels::LanesHere();
+}
+
 // Threads from which on kernels of ours are the faster ones although groups are narrow, which leaves parts of their
 // vectors empty.
 constexpr int kThreadsForGroups = 4;
@@ -136,8 +141,8 @@ bool PrefersOwnKernels(const Convolution& convolution) {
   const int threads = at::get_num_threads();
   if (IsDepthwise(convolution)) return threads > 1 || kernels::HasAvx512();
   const int64_t groups = convolution.settings().groups;
-  const bool fills_half = 2 * (convolution.weight_sizes()[0] / groups) >= kernels::LanesHere();
-  return IsOfSinglePixels(convolution) || (groups == 1 ? threads > 1 : threads >= kThreadsForGroups && fills_half);
+  return IsOfSinglePixels(convolution) ||
+         (groups == 1 ? threads > 1 : threads >= kThreadsForGroups && FillsHalfOfVectors(convolution));
 }
 
 // What a kernel computes; the operands are left out.
@@ -148,12 +153,14 @@ kernels::ImageConvolution KernelCallOf(const Convolution& convolution, at::IntAr
                                     result[i + 2],       settings.stride[i],
                                     settings.padding[i], settings.dilation[i]};
   };
+  const size_t height = IsOfVolumes(convolution) ? 1 : 0;
   return {.images = input[0],
           .channels = input[1],
           .out_channels = result[1],
           .groups = settings.groups,
-          .height = side(0),
-          .width = side(1)};
+          .height = side(height),
+          .width = side(height + 1),
+          .depth = height == 1 ? side(0) : kernels::ConvolutionSide()};
 }
 
 // What computes it with fewer products, where that is clearly the faster way for inputs of these sizes. On every call
@@ -161,15 +168,20 @@ kernels::ImageConvolution KernelCallOf(const Convolution& convolution, at::IntAr
 std::optional<WeightUser> WinogradUserOf(const Convolution& convolution, at::IntArrayRef input,
                                          at::IntArrayRef result) {
   constexpr double kNanosecondsOfFloat = 0.25, kMostOfDirect = 0.8, kMostOfTwo = 0.85;
-  if (!kernels::HasVectors() || IsOfVolumes(convolution)) return {};
+  if (!kernels::HasVectors() || !FillsHalfOfVectors(convolution)) return {};
   const kernels::ImageConvolution call = KernelCallOf(convolution, input, result);
   if (!kernels::IsWinograd(call) || std::ranges::any_of(result, [](int64_t size) { return size <= 0; })) return {};
-  const at::IntArrayRef weight = convolution.weight_sizes();
-  const kernels::ImageKernels sizes{weight[0], weight[1], 1, weight[2], weight[3]};
+  const kernels::WinogradKernels sizes{call.out_channels,  convolution.weight_sizes()[1],
+                                       call.groups,        call.depth.kernel,
+                                       call.height.kernel, call.width.kernel};
   const auto reading = [](int64_t floats) { return kNanosecondsOfFloat * static_cast<double>(floats); };
-  const double direct = kernels::ImageConvolutionParts(call, 1, 1).nanoseconds() + reading(sizes.PackedSize());
+  // Slices of a volume are computed as images are, as often as the kernel has slices.
+  kernels::ImageConvolution slices = call;
+  slices.images *= call.depth.result * call.depth.kernel;
+  const double direct = kernels::ImageConvolutionParts(slices, 1, 1).nanoseconds() +
+                        reading(c10::multiply_integers(convolution.weight_sizes()));
   const auto with = [&](kernels::WinogradTile tile) {
-    return kernels::WinogradNanoseconds(tile, call) + reading(kernels::WinogradPackedSize(tile, sizes));
+    return kernels::WinogradNanoseconds(tile, call) + reading(sizes.PackedSize(tile));
   };
   const double two = with(kernels::WinogradTile::kTwo), four = with(kernels::WinogradTile::kFour);
   if (std::min(two, four) > kMostOfDirect * direct) return {};
@@ -222,7 +234,7 @@ std::shared_ptr<const WeightForm> Convolution::FormFor(at::IntArrayRef sizes) co
   if (of_images_) return of_images_->FormFor(as_images_->SizesOf(sizes));
   const std::optional<WeightUser> winograd = WinogradUserOf(*this, sizes, ResultSizes(sizes));
   // One number that is not finite would spoil the sums of its kernel.
-  if (winograd && is_finite_) return OwnForm(*winograd);
+  if (winograd && is_finite_) return OwnForm(*winograd, settings_.groups);
   if (PrefersOwnKernels(*this)) return OwnFormOf(*this);
   const memory::desc any(WeightSizes(*this), memory::data_type::f32, memory::format_tag::any);
   const std::vector<int64_t> result = ResultSizes(sizes);

@@ -38,11 +38,15 @@ at::Tensor Expected(const Layer& layer, const at::Tensor& input, const at::Tenso
   return at::conv2d(input, weight, bias, layer.stride, layer.padding, layer.dilation, layer.groups);
 }
 
+c10::intrusive_ptr<Convolution> NotPacked(const Layer& layer, const at::Tensor& weight) {
+  const auto two = [](int64_t number) { return std::vector<int64_t>(2, number); };
+  return c10::make_intrusive<Convolution>(
+      weight, ConvolutionSettings{two(layer.padding), two(layer.stride), two(layer.dilation), layer.groups});
+}
+
 c10::intrusive_ptr<Convolution> Planned(const Layer& layer, const at::Tensor& weight,
                                         const std::vector<at::IntArrayRef>& sizes) {
-  const auto two = [](int64_t number) { return std::vector<int64_t>(2, number); };
-  auto planned = c10::make_intrusive<Convolution>(
-      weight, ConvolutionSettings{two(layer.padding), two(layer.stride), two(layer.dilation), layer.groups});
+  auto planned = NotPacked(layer, weight);
   for (const at::IntArrayRef& each : sizes) {
     const auto form = planned->FormFor(each);
     if (form != nullptr) planned->Add({form, Pack(weight, *form)});
@@ -104,35 +108,6 @@ TEST(ConvolutionTest, AddsWhatIsThere) {
   }
 }
 
-// Whether products are saved for inputs of these sizes (kernels/winograd.h).
-bool IsByWinograd(const Layer& layer, const at::Tensor& weight, at::IntArrayRef sizes) {
-  const auto form = Planned(layer, weight, {})->FormFor(sizes);
-  return form != nullptr && (form->user == WeightUser::kWinogradOfTwo || form->user == WeightUser::kWinogradOfFour);
-}
-
-TEST(ConvolutionTest, SavesProductsWhereThatIsWorthIt) {
-  if (!kernels::HasVectors()) GTEST_SKIP() << "this processor has neither AVX-512 nor AVX2";
-  const at::Tensor wide = at::randn({64, 64, 3, 3}), narrow = at::randn({8, 3, 3, 3});
-  EXPECT_TRUE(IsByWinograd({{64, 64, 3, 3}, 1, 1, 1, 1}, wide, {1, 64, 56, 56}));
-  EXPECT_FALSE(IsByWinograd({{64, 64, 3, 3}, 1, 2, 1, 1}, wide, {1, 64, 56, 56}));
-  EXPECT_FALSE(IsByWinograd({{64, 64, 3, 3}, 2, 1, 2, 1}, wide, {1, 64, 56, 56}));
-  EXPECT_FALSE(IsByWinograd({{64, 64, 3, 3}, 1, 1, 1, 1}, wide, {1, 64, 1, 1}));
-  EXPECT_FALSE(IsByWinograd({{8, 3, 3, 3}, 1, 1, 1, 1}, narrow, {1, 3, 224, 224}));
-  at::Tensor infinite = wide.clone();
-  infinite[3][5][1][1] = std::numeric_limits<float>::infinity();
-  EXPECT_FALSE(IsByWinograd({{64, 64, 3, 3}, 1, 1, 1, 1}, infinite, {1, 64, 56, 56}));
-}
-
-TEST(ConvolutionTest, ANumberThatIsNotFiniteIsKeptToItsKernels) {
-  const Layer layer = {{64, 64, 3, 3}, 1, 1, 1, 1};
-  const at::Tensor weight = at::randn(layer.weight), bias = at::randn({64});
-  const auto planned = Planned(layer, weight, {{2, 64, 28, 28}});
-  at::Tensor input = at::randn({2, 64, 28, 28}).contiguous(at::MemoryFormat::ChannelsLast);
-  input[0][7][13][3] = std::numeric_limits<float>::infinity();
-  input[1][0][27][27] = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_TRUE(AreClose(planned->Run(input, &bias, "relu"), at::relu(Expected(layer, input, weight, bias))));
-}
-
 struct VolumeLayer {
   std::vector<int64_t> weight, padding, stride, dilation;
 };
@@ -144,6 +119,8 @@ const std::vector<VolumeLayer> kVolumeLayers = {
     {{24, 16, 3, 1, 1}, {1, 0, 0}, {1, 1, 1}, {1, 1, 1}}, {{24, 16, 2, 1, 1}, {1, 0, 0}, {2, 1, 1}, {2, 1, 1}},
     {{24, 16, 1, 1, 1}, {0, 0, 0}, {1, 1, 1}, {1, 1, 1}}, {{24, 16, 1, 1, 1}, {0, 0, 0}, {2, 2, 2}, {1, 1, 1}},
     {{24, 16, 1, 1, 1}, {1, 0, 0}, {1, 1, 1}, {1, 1, 1}}, {{8, 4, 3, 3, 3}, {2, 2, 2}, {1, 1, 1}, {2, 2, 2}},
+    {{64, 48, 3, 3, 3}, {1, 1, 1}, {2, 1, 1}, {1, 1, 1}}, {{64, 48, 1, 3, 3}, {0, 1, 1}, {1, 1, 1}, {1, 1, 1}},
+    {{64, 48, 3, 1, 1}, {1, 0, 0}, {1, 1, 1}, {1, 1, 1}},
 };
 
 at::Tensor Expected(const VolumeLayer& layer, const at::Tensor& input, const at::Tensor& weight,
@@ -151,11 +128,48 @@ at::Tensor Expected(const VolumeLayer& layer, const at::Tensor& input, const at:
   return at::conv3d(input, weight, bias, layer.stride, layer.padding, layer.dilation);
 }
 
-c10::intrusive_ptr<Convolution> Planned(const VolumeLayer& layer, const at::Tensor& weight, at::IntArrayRef sizes) {
-  auto planned = c10::make_intrusive<Convolution>(
+c10::intrusive_ptr<Convolution> NotPacked(const VolumeLayer& layer, const at::Tensor& weight) {
+  return c10::make_intrusive<Convolution>(
       weight, ConvolutionSettings{layer.padding, layer.stride, layer.dilation, /*groups=*/1});
+}
+
+c10::intrusive_ptr<Convolution> Planned(const VolumeLayer& layer, const at::Tensor& weight, at::IntArrayRef sizes) {
+  auto planned = NotPacked(layer, weight);
   if (const auto form = planned->FormFor(sizes)) planned->Add({form, planned->Packed(*form)});
   return planned;
+}
+
+// Whether products are saved for inputs of these sizes (kernels/winograd.h).
+template <typename AnyLayer>
+bool IsByWinograd(const AnyLayer& layer, const at::Tensor& weight, at::IntArrayRef sizes) {
+  const auto form = NotPacked(layer, weight)->FormFor(sizes);
+  return form != nullptr && (form->user == WeightUser::kWinogradOfTwo || form->user == WeightUser::kWinogradOfFour);
+}
+
+TEST(ConvolutionTest, SavesProductsWhereThatIsWorthIt) {
+  if (!kernels::HasVectors()) GTEST_SKIP() << "this processor has neither AVX-512 nor AVX2";
+  const at::Tensor wide = at::randn({64, 64, 3, 3}), narrow = at::randn({8, 3, 3, 3}), row = at::randn({64, 64, 1, 3});
+  EXPECT_TRUE(IsByWinograd(Layer{{64, 64, 3, 3}, 1, 1, 1, 1}, wide, {1, 64, 56, 56}));
+  EXPECT_FALSE(IsByWinograd(Layer{{64, 64, 3, 3}, 1, 2, 1, 1}, wide, {1, 64, 56, 56}));
+  EXPECT_FALSE(IsByWinograd(Layer{{64, 64, 3, 3}, 2, 1, 2, 1}, wide, {1, 64, 56, 56}));
+  EXPECT_FALSE(IsByWinograd(Layer{{64, 64, 3, 3}, 1, 1, 1, 1}, wide, {1, 64, 1, 1}));
+  EXPECT_FALSE(IsByWinograd(Layer{{8, 3, 3, 3}, 1, 1, 1, 1}, narrow, {1, 3, 224, 224}));
+  EXPECT_TRUE(IsByWinograd(Layer{{64, 64, 1, 3}, 0, 1, 1, 1}, row, {1, 64, 1, 300}));
+  const VolumeLayer of_volumes = {{64, 64, 3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}};
+  EXPECT_TRUE(IsByWinograd(of_volumes, at::randn(of_volumes.weight), {1, 64, 8, 14, 14}));
+  at::Tensor infinite = wide.clone();
+  infinite[3][5][1][1] = std::numeric_limits<float>::infinity();
+  EXPECT_FALSE(IsByWinograd(Layer{{64, 64, 3, 3}, 1, 1, 1, 1}, infinite, {1, 64, 56, 56}));
+}
+
+TEST(ConvolutionTest, ANumberThatIsNotFiniteIsKeptToItsKernels) {
+  const Layer layer = {{64, 64, 3, 3}, 1, 1, 1, 1};
+  const at::Tensor weight = at::randn(layer.weight), bias = at::randn({64});
+  const auto planned = Planned(layer, weight, {{2, 64, 28, 28}});
+  at::Tensor input = at::randn({2, 64, 28, 28}).contiguous(at::MemoryFormat::ChannelsLast);
+  input[0][7][13][3] = std::numeric_limits<float>::infinity();
+  input[1][0][27][27] = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_TRUE(AreClose(planned->Run(input, &bias, "relu"), at::relu(Expected(layer, input, weight, bias))));
 }
 
 TEST(ConvolutionTest, OfVolumesGivesWhatLibTorchDoes) {

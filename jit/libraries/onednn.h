@@ -45,7 +45,7 @@ struct WeightForm {
   dnnl::memory::desc form;  // the library's
   std::string text;         // of two forms, the same if and only if they are
   WeightUser user = WeightUser::kLibrary;
-  int64_t groups = 1;  // of kConvolution
+  int64_t groups = 1;  // of a convolution
 };
 // Null of one that no text tells from others.
 std::shared_ptr<const WeightForm> MakeWeightForm(const dnnl::memory::desc& form);

@@ -102,28 +102,28 @@ at::Tensor PackPanels(const at::Tensor& weight) {
   return packed;
 }
 
-// Of a weight [out, in / groups, height, width].
-kernels::ImageKernels SizesOf(const at::Tensor& weight, int64_t groups) {
-  return {.out_channels = weight.size(0),
-          .channels_of_group = weight.size(1),
-          .groups = groups,
-          .height = weight.size(2),
-          .width = weight.size(3)};
-}
-
+// Of [out, in / groups, height, width].
 at::Tensor PackKernels(const at::Tensor& weight, int64_t groups) {
-  const kernels::ImageKernels sizes = SizesOf(weight, groups);
+  const kernels::ImageKernels sizes{.out_channels = weight.size(0),
+                                    .channels_of_group = weight.size(1),
+                                    .groups = groups,
+                                    .height = weight.size(2),
+                                    .width = weight.size(3)};
   at::Tensor packed = at::empty({sizes.PackedSize()}, at::kFloat);
   kernels::PackImageKernels(sizes, weight.const_data_ptr<float>(), weight.stride(0), weight.stride(1), weight.stride(2),
                             weight.stride(3), packed.mutable_data_ptr<float>());
   return packed;
 }
 
-at::Tensor PackForWinograd(const at::Tensor& weight, kernels::WinogradTile tile) {
-  const kernels::ImageKernels sizes = SizesOf(weight, /*groups=*/1);
-  at::Tensor packed = at::empty({kernels::WinogradPackedSize(tile, sizes)}, at::kFloat);
-  kernels::PackWinogradKernels(tile, sizes, weight.const_data_ptr<float>(), weight.stride(0), weight.stride(1),
-                               weight.stride(2), weight.stride(3), packed.mutable_data_ptr<float>());
+// Of [out, in / groups, height, width], or of [out, in / groups, depth, height, width].
+at::Tensor PackForWinograd(const at::Tensor& weight, int64_t groups, kernels::WinogradTile tile) {
+  const at::Tensor volumes = weight.dim() == 5 ? weight : weight.unsqueeze(2);
+  const at::IntArrayRef sizes = volumes.sizes(), strides = volumes.strides();
+  const kernels::WinogradKernels kernels{sizes[0], sizes[1], groups, sizes[2], sizes[3], sizes[4]};
+  at::Tensor packed = at::empty({kernels.PackedSize(tile)}, at::kFloat);
+  kernels::PackWinogradKernels(tile, kernels, volumes.const_data_ptr<float>(),
+                               {strides[0], strides[1], strides[2], strides[3], strides[4]},
+                               packed.mutable_data_ptr<float>());
   return packed;
 }
 
@@ -149,9 +149,9 @@ at::Tensor Pack(const at::Tensor& weight, const WeightForm& form) {
     case WeightUser::kDepthwise:
       return PackDepthwiseKernels(weight);
     case WeightUser::kWinogradOfTwo:
-      return PackForWinograd(weight, kernels::WinogradTile::kTwo);
+      return PackForWinograd(weight, form.groups, kernels::WinogradTile::kTwo);
     case WeightUser::kWinogradOfFour:
-      return PackForWinograd(weight, kernels::WinogradTile::kFour);
+      return PackForWinograd(weight, form.groups, kernels::WinogradTile::kFour);
     case WeightUser::kLibrary:
       break;
   }
