@@ -343,7 +343,7 @@ TEST_F(TiersOfMistakesTest, APlanForOneShapeIsInvalidatedAlone) {
 
 constexpr char kImages[] = R"(
 class __torch__.M:
-  weight : Tensor = zeros([16, 16, 3, 3])
+  weight : Tensor = zeros([16, 16, 5, 5])
 
 graph(%self : __torch__.M, %x : Tensor):
   %w : Tensor = prim::GetAttr[name="weight"](%self)

@@ -124,11 +124,6 @@ at::Tensor Repeated(const ImagesOfPixels& images, at::IntArrayRef sizes, int64_t
   return repeated;
 }
 
-// Whether a group's channels of the result fill at least half of a vector.
-bool FillsHalfOfVectors(const Convolution& convolution) {
-  return 2 * (convolution.weight_sizes()[0] / convolution.settings().groups) >= kernels::LanesHere();
-}
-
 // Threads from which on kernels of ours are the faster ones although groups are narrow, which leaves parts of their
 // vectors empty.
 constexpr int kThreadsForGroups = 4;
@@ -141,8 +136,8 @@ bool PrefersOwnKernels(const Convolution& convolution) {
   const int threads = at::get_num_threads();
   if (IsDepthwise(convolution)) return threads > 1 || kernels::HasAvx512();
   const int64_t groups = convolution.settings().groups;
-  return IsOfSinglePixels(convolution) ||
-         (groups == 1 ? threads > 1 : threads >= kThreadsForGroups && FillsHalfOfVectors(convolution));
+  const bool fills_half = 2 * (convolution.weight_sizes()[0] / groups) >= kernels::LanesHere();
+  return IsOfSinglePixels(convolution) || (groups == 1 ? threads > 1 : threads >= kThreadsForGroups && fills_half);
 }
 
 // What a kernel computes; the operands are left out.
@@ -168,7 +163,11 @@ kernels::ImageConvolution KernelCallOf(const Convolution& convolution, at::IntAr
 std::optional<WeightUser> WinogradUserOf(const Convolution& convolution, at::IntArrayRef input,
                                          at::IntArrayRef result) {
   constexpr double kNanosecondsOfFloat = 0.25, kMostOfDirect = 0.8, kMostOfTwo = 0.85;
-  if (!kernels::HasVectors() || !FillsHalfOfVectors(convolution)) return {};
+  // Of narrow groups, the sums of patches and tiles take as long as the products that they save.
+  constexpr int64_t kLeastOfGroup = 16;
+  const int64_t groups = convolution.settings().groups,
+                narrower = std::min(convolution.weight_sizes()[0] / groups, convolution.weight_sizes()[1]);
+  if (!kernels::HasVectors() || (groups > 1 && narrower < kLeastOfGroup)) return {};
   const kernels::ImageConvolution call = KernelCallOf(convolution, input, result);
   if (!kernels::IsWinograd(call) || std::ranges::any_of(result, [](int64_t size) { return size <= 0; })) return {};
   const kernels::WinogradKernels sizes{call.out_channels,  convolution.weight_sizes()[1],
