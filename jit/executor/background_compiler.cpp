@@ -13,6 +13,7 @@
 
 #include "jit/executor/processor_budget.h"
 #include "jit/support/background_thread.h"
+#include "jit/support/cpu_allocator.h"
 #include "jit/support/errors.h"
 #include "jit/support/large_stack.h"
 #include "jit/support/logging.h"
@@ -241,6 +242,8 @@ void BackgroundCompiler::Impl::RunBest(std::unique_lock<std::mutex>& lock) {
   // What the job held goes before anybody is told that it has ended.
   task.reset();
   client_of_thread = nullptr;
+  // Steps between a model's weights and those of a plan are several times as large as these.
+  ReturnFreedMemoryOfThread();
   TrimStack();
   lock.lock();
   CountEnd(client, lock);

@@ -44,6 +44,8 @@ void OptimizeWeights(Compilation& plan) {
   run("direct_products");
   run("fuse_epilogues");
   run("prepare_calls");
+  // Weights on the way to those that are packed now, and as large.
+  run("dead_plan_code");
   plan.report().lacks_room = plan.weights()->lacks_room();
 }
 
