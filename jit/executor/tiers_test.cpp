@@ -21,6 +21,7 @@
 #include "jit/ir/printer.h"
 #include "jit/ir/symbols.h"
 #include "jit/libraries/convolution.h"
+#include "jit/libraries/product.h"
 #include "jit/passes/pipelines.h"
 #include "jit/tools/ir_file.h"
 
@@ -449,6 +450,27 @@ TEST_F(TiersOfImagesTest, WhereThereIsNoRoomForPackedWeightsConvolutionsAreAsThe
   }
   EXPECT_THAT(text(nullptr), AllOf(HasSubstr("aten::conv2d"), HasSubstr("lacks room")));
   EXPECT_THAT(text(&shape), AllOf(HasSubstr("aten::conv2d"), HasSubstr("lacks room")));
+}
+
+TEST(PlanOfImagesTest, HoldsNoWeightButThoseThatItCalls) {
+  if (!libraries::Product::TakesAnyRows()) GTEST_SKIP() << "weights are for oneDNN here, which does not take any sizes";
+  std::string text = kImages;
+  const std::string sizes = "[16, 16, 5, 5]";
+  text.replace(text.find(sizes), sizes.size(), "[64, 64, 1, 1]");
+  const IrFile file(std::make_shared<const Source>(text, "model.ir"));
+  const UnitEffects effects(file.unit());
+  CompilationInputs inputs;
+  inputs.effects = &effects;
+  inputs.self = file.MakeSelf();
+  Compilation baseline(file.graph(), inputs);
+  BuildBaseline(baseline);
+  const auto graph = baseline.TakeGraph();
+  DerivedConstantTable derived;
+  const std::vector<IValue> arguments = {at::zeros({2, 64, 24, 20})};
+  const PlanCompiler compiler(*graph, "f", /*guard_everywhere=*/false, &derived, {}, nullptr);
+  const auto plan = compiler.Compile({.spec = ArgumentSpec::Of(arguments).value()}, nullptr);
+  EXPECT_THAT(PrintGraph(plan->executable().graph()), HasSubstr("hearth::convolution"));
+  EXPECT_EQ(derived.bytes(), inputs.self->getAttr("weight").toTensor().nbytes());
 }
 
 TEST_F(TiersOfImagesTest, AShapeThatNoMachineCouldHoldDoesNoHarm) {
