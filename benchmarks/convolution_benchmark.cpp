@@ -60,7 +60,12 @@ const Layer kLayers[] = {
     {"densenet", 128, 28, 32, 3, 1, 1},
     {"detector, stage 1", 64, 32, 64, 3, 1, 1},
     {"detector, stage 3", 256, 8, 256, 3, 1, 1},
+    {"resnext, stage 1", 128, 56, 128, 3, 1, 1, 32},
     {"resnext, stage 2", 256, 28, 256, 3, 1, 1, 32},
+    {"resnext, into stage 3", 512, 28, 512, 3, 2, 1, 32},
+    {"resnext, stage 3", 512, 14, 512, 3, 1, 1, 32},
+    {"resnext, stage 4", 1024, 7, 1024, 3, 1, 1, 32},
+    {"regnet, into stage 3", 120, 56, 120, 3, 2, 1, 5},
     {"regnet, stage 3", 112, 28, 112, 3, 1, 1, 7},
 };
 
