@@ -24,6 +24,7 @@ struct ConvolutionSide {
 struct ImageConvolution {
   int64_t images = 1, channels = 1, out_channels = 1;
   int64_t groups = 1;  // that divide both numbers of channels
+  int64_t merged = 1;  // of so many of these one is made, for winograd.h alone; divides their number
   ConvolutionSide height, width;
   ConvolutionSide depth = {};  // of volumes, which winograd.h alone computes: [images, depth, height, width, channels]
   const float* input = nullptr;   // [images, height, width, channels], perhaps some channels of more

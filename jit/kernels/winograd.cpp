@@ -106,8 +106,10 @@ int64_t TilesOf(const Method& method, const ImageConvolution& of) {
   return of.images * of.depth.result * TilesDown(method, of) * TilesAcross(method, of);
 }
 
-int64_t ChannelsOfGroup(const ImageConvolution& of) { return of.channels / of.groups; }
-int64_t PanelsOfGroup(const ImageConvolution& of) { return PanelsOf(of.out_channels / of.groups); }
+// Those that are computed, of several merged ones each.
+int64_t GroupsOf(const ImageConvolution& of) { return of.groups / of.merged; }
+int64_t ChannelsOfGroup(const ImageConvolution& of) { return of.channels / GroupsOf(of); }
+int64_t PanelsOfGroup(const ImageConvolution& of) { return PanelsOf(of.out_channels / GroupsOf(of)); }
 
 // Channels of all slices of a kernel, which are added up.
 int64_t InnerOf(const ImageConvolution& of) { return of.depth.kernel * ChannelsOfGroup(of); }
@@ -146,7 +148,7 @@ class TileBlock {
         of_(of),
         tiles_(tiles),
         channels_(ChannelsOfGroup(of)),
-        out_(of.out_channels / of.groups),
+        out_(of.out_channels / GroupsOf(of)),
         input_(of.input + group * channels_),
         first_out_(group * out_),
         inner_(InnerOf(of)),
@@ -272,7 +274,8 @@ class TileBlock {
   // The kernels' numbers, [kernel rows, kernel columns, slices, channels, columns of the panel], of their sums.
   void FindKernels(const Panel& panel, std::vector<float>& kernels) const {
     const int64_t floats = inner_ * panel.padded, pixels = method_.rows.kernel * method_.columns.kernel;
-    kernels.assign(static_cast<size_t>(pixels * floats), 0.0f);
+    // Whole vectors can be read from each of the last row's.
+    kernels.assign(static_cast<size_t>(pixels * floats + kLanes), 0.0f);
     for (int64_t pixel = 0; pixel < pixels; ++pixel) {
       const auto& of_row = method_.rows.to_kernel[static_cast<size_t>(pixel / method_.columns.kernel)];
       const auto& of_column = method_.columns.to_kernel[static_cast<size_t>(pixel % method_.columns.kernel)];
@@ -293,6 +296,9 @@ class TileBlock {
     FindKernels(panel, kernels);
     const int64_t of_pixel = channels_ * panel.padded, slices = of_.depth.kernel;
     const int64_t whole[] = {0}, pixels = method_.rows.kernel * method_.columns.kernel;
+    // The channels of one of the merged groups, and those of the result that are computed of them.
+    const int64_t of_merged = channels_ / of_.merged, out_of_merged = out_ / of_.merged;
+    const int64_t first = panel.begin - first_out_;
     for (int64_t i = tiles_.begin; i < tiles_.end; ++i) {
       const Place place = PlaceOf(i);
       ForTile(place, [&](int64_t j, float* result) {
@@ -304,18 +310,23 @@ class TileBlock {
           const float* const from =
               InputAt(place, k % slices, j / method_.columns.tile + y, j % method_.columns.tile + x);
           if (from == nullptr) continue;
-          NextPanel nothing;
-          MultiplyPanel({.left = from,
-                         .segments = whole,
-                         .segment = channels_,
-                         .rows = 1,
-                         .panel = kernels.data() + k * of_pixel,
-                         .panel_stride = panel.padded,
-                         .columns = panel.columns,
-                         .result = result,
-                         .result_stride = of_.out_channels,
-                         .continues = continues},
-                        nothing);
+          for (int64_t column = 0; column < panel.columns;) {
+            const int64_t merged = (first + column) / out_of_merged;
+            const int64_t end = std::min((merged + 1) * out_of_merged - first, panel.columns);
+            NextPanel nothing;
+            MultiplyPanel({.left = from + merged * of_merged,
+                           .segments = whole,
+                           .segment = of_merged,
+                           .rows = 1,
+                           .panel = kernels.data() + k * of_pixel + merged * of_merged * panel.padded + column,
+                           .panel_stride = panel.padded,
+                           .columns = end - column,
+                           .result = result + column,
+                           .result_stride = of_.out_channels,
+                           .continues = continues},
+                          nothing);
+            column = end;
+          }
           continues = true;
         }
         for (int64_t column = 0; column < panel.columns; ++column) {
@@ -369,33 +380,37 @@ bool IsWinograd(const ImageConvolution& convolution) {
 double WinogradNanoseconds(WinogradTile tile, const ImageConvolution& convolution) {
   const Method& method = MethodOf(tile, convolution);
   return NanosecondsOf(method, convolution, TilesOf(method, convolution),
-                       convolution.groups * PanelsOfGroup(convolution));
+                       GroupsOf(convolution) * PanelsOfGroup(convolution));
 }
 
 int64_t WinogradKernels::PackedSize(WinogradTile tile) const {
-  return groups * MethodOf(tile, height, width).products() *
-         kernels::PackedSize(depth * channels_of_group, out_channels / groups);
+  const int64_t computed = groups / merged;
+  return computed * MethodOf(tile, height, width).products() *
+         kernels::PackedSize(depth * channels_of_group * merged, out_channels / computed);
 }
 
 void PackWinogradKernels(WinogradTile tile, const WinogradKernels& sizes, const float* kernels,
                          const std::array<int64_t, 5>& strides, float* packed) {
   const Method& method = MethodOf(tile, sizes.height, sizes.width);
   const auto [out_stride, channel_stride, slice_stride, row_stride, column_stride] = strides;
-  const int64_t channels = sizes.channels_of_group, inner = sizes.depth * channels,
-                out = sizes.out_channels / sizes.groups;
-  const int64_t panels = PanelsOf(out);
-  for (int64_t panel = 0; panel < sizes.groups * panels; ++panel) {
+  const int64_t groups = sizes.groups / sizes.merged, out = sizes.out_channels / groups, panels = PanelsOf(out);
+  const int64_t of_merged = sizes.channels_of_group, channels = of_merged * sizes.merged;
+  const int64_t inner = sizes.depth * channels;
+  for (int64_t panel = 0; panel < groups * panels; ++panel) {
     const int64_t of_group = panel % panels * PanelColumns(), begin = panel / panels * out + of_group;
     const int64_t columns = std::min(out - of_group, PanelColumns()), padded = PaddedColumns(columns);
     for (int64_t i = 0; i < inner; ++i) {
+      const int64_t slice = i / channels, channel = i % channels;
       for (int64_t o = 0; o < padded; ++o) {
+        const bool is_zero = o >= columns || (of_group + o) / (out / sizes.merged) != channel / of_merged;
         const float* const kernel =
-            kernels + (begin + o) * out_stride + i / channels * slice_stride + i % channels * channel_stride;
+            is_zero ? nullptr
+                    : kernels + (begin + o) * out_stride + slice * slice_stride + channel % of_merged * channel_stride;
         for (int64_t product = 0; product < method.products(); ++product) {
           const auto& of_row = method.rows.of_kernel[static_cast<size_t>(product / method.columns.patch)];
           const auto& of_column = method.columns.of_kernel[static_cast<size_t>(product % method.columns.patch)];
           double sum = 0;
-          for (int64_t y = 0; y < sizes.height && o < columns; ++y) {
+          for (int64_t y = 0; y < sizes.height && !is_zero; ++y) {
             for (int64_t x = 0; x < sizes.width; ++x) {
               sum += of_row[static_cast<size_t>(y)] * of_column[static_cast<size_t>(x)] *
                      kernel[y * row_stride + x * column_stride];
@@ -413,7 +428,7 @@ WinogradParts::WinogradParts(WinogradTile tile, const ImageConvolution& convolut
     : tile_(tile),
       convolution_(convolution),
       all_tiles_(TilesOf(MethodOf(tile, convolution), convolution)),
-      all_panels_(convolution.groups * PanelsOfGroup(convolution)) {
+      all_panels_(GroupsOf(convolution) * PanelsOfGroup(convolution)) {
   if (all_tiles_ == 0 || all_panels_ == 0) {
     parts_.rows = 0;
     return;

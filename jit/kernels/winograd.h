@@ -7,8 +7,12 @@
 // in the place of 6, and 6 in the place of 12. A kernel's slices of a volume are added up as channels are. With a bias,
 // an addition and an activation in the same go. Only where HasVectors().
 //
-// A patch with a number that is not finite would spoil the whole tile: what it is near is computed as the sum of all
-// products, of kernels that are found from their sums again. Kernels must be finite.
+// Narrow groups may be merged: a kernel of the channels of several has zeros for those of other groups. That is more
+// products, and faster where a group's channels fill too little of a vector.
+//
+// A patch with a number that is not finite would spoil the whole tile, and groups that it does not belong to: what it
+// is near is computed as the sum of all products, of kernels that are found from their sums again. Kernels must be
+// finite.
 #pragma once
 
 #include <array>
@@ -26,7 +30,7 @@ bool IsWinograd(const ImageConvolution& convolution);
 double WinogradNanoseconds(WinogradTile tile, const ImageConvolution& convolution);
 
 struct WinogradKernels {
-  int64_t out_channels, channels_of_group, groups, depth, height, width;
+  int64_t out_channels, channels_of_group, groups, merged, depth, height, width;
   int64_t PackedSize(WinogradTile tile) const;  // in floats
 };
 // `kernels`: element (o, c, z, y, x) at the sum of each times its stride. `packed`: of any alignment.

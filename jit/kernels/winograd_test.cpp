@@ -23,11 +23,12 @@ struct WinogradCase {
   int64_t images, channels, out_channels;
   ConvolutionSide height, width;
   ConvolutionSide depth = {};
-  int64_t groups = 1;
+  int64_t groups = 1, merged = 1;
 
   std::string Text() const {
     std::string text = std::to_string(images) + " images of " + std::to_string(channels) + " channels, " +
-                       std::to_string(out_channels) + " given, in groups: " + std::to_string(groups);
+                       std::to_string(out_channels) + " given, in groups: " + std::to_string(groups) +
+                       ", merged: " + std::to_string(merged);
     for (const ConvolutionSide& side : {depth, height, width}) text += ", " + SideText(side);
     return text;
   }
@@ -53,7 +54,8 @@ class WinogradComputation {
     fill(kernels_, a.out_channels * channels * channel);
     fill(bias_, a.out_channels);
     fill(before_, a.images * a.depth.result * a.height.result * a.width.result * a.out_channels);
-    const WinogradKernels sizes{a.out_channels, channels, a.groups, a.depth.kernel, a.height.kernel, a.width.kernel};
+    const WinogradKernels sizes{a.out_channels, channels,        a.groups,      a.merged,
+                                a.depth.kernel, a.height.kernel, a.width.kernel};
     packed_.resize(static_cast<size_t>(sizes.PackedSize(tile)));
     PackWinogradKernels(tile, sizes, kernels_.data(), {channels * channel, channel, slice, row, 1}, packed_.data());
   }
@@ -64,6 +66,7 @@ class WinogradComputation {
                                        .channels = case_.channels,
                                        .out_channels = case_.out_channels,
                                        .groups = case_.groups,
+                                       .merged = case_.merged,
                                        .height = case_.height,
                                        .width = case_.width,
                                        .depth = case_.depth,
@@ -192,6 +195,8 @@ std::vector<WinogradCase> WinogradCases() {
   cases.push_back({1, 300, 20, Side(1, 1, 1, 0), Side(150, 3, 1, 1)});
   cases.push_back({0, 8, 8, Side(4, 3, 1, 1), Side(4, 3, 1, 1)});
   cases.push_back({2, 36, 75, Side(9, 3, 1, 1), Side(8, 3, 1, 1), {}, 3});
+  cases.push_back({2, 32, 32, Side(9, 3, 1, 1), Side(8, 3, 1, 1), {}, 8, 4});
+  cases.push_back({1, 24, 72, Side(9, 3, 1, 1), Side(1, 1, 1, 0), Side(3, 3, 1, 1), 6, 3});
   cases.push_back({2, 20, 24, Side(7, 3, 1, 1), Side(6, 3, 1, 1), Side(4, 3, 1, 1)});
   cases.push_back({1, 20, 24, Side(7, 3, 1, 1), Side(6, 3, 1, 1), Side(4, 3, 1, 1), 2});
   cases.push_back({1, 8, 24, Side(7, 3, 1, 1), Side(6, 3, 1, 0), Side(9, 2, 2, 1, 3)});
@@ -240,7 +245,8 @@ TEST_P(WinogradTest, NumbersThatAreNotFiniteReachNoFurtherThanTheirKernels) {
   const std::vector<WinogradCase> cases = {{2, 20, 40, Side(9, 3, 1, 1), Side(11, 3, 1, 1), Side(2, 3, 1, 1)},
                                            {2, 20, 40, Side(9, 1, 1, 0), Side(11, 3, 1, 1), Side(2, 1, 1, 0)},
                                            {2, 20, 40, Side(9, 3, 1, 1), Side(11, 1, 1, 0), Side(2, 2, 1, 0)},
-                                           {2, 20, 40, Side(9, 3, 1, 1), Side(11, 3, 1, 1), {}, 2}};
+                                           {2, 20, 40, Side(9, 3, 1, 1), Side(11, 3, 1, 1), {}, 2},
+                                           {2, 20, 60, Side(9, 3, 1, 1), Side(11, 3, 1, 1), {}, 4, 4}};
   constexpr float kInfinite = std::numeric_limits<float>::infinity();
   for (const WinogradCase& a : cases) {
     SCOPED_TRACE(a.Text());

@@ -158,33 +158,41 @@ kernels::ImageConvolution KernelCallOf(const Convolution& convolution, at::IntAr
           .depth = height == 1 ? side(0) : kernels::ConvolutionSide()};
 }
 
-// What computes it with fewer products, where that is clearly the faster way for inputs of these sizes. On every call
-// the kernels are read from memory, of which their sums are more.
-std::optional<WeightUser> WinogradUserOf(const Convolution& convolution, at::IntArrayRef input,
-                                         at::IntArrayRef result) {
+// The form for what computes it with fewer products, where that is clearly the faster way for inputs of these sizes;
+// else null. On every call the kernels are read from memory, of which their sums are more.
+std::shared_ptr<const WeightForm> WinogradFormOf(const Convolution& convolution, at::IntArrayRef input,
+                                                 at::IntArrayRef result) {
   constexpr double kNanosecondsOfFloat = 0.25, kMostOfDirect = 0.8, kMostOfTwo = 0.85;
   // Of narrow groups, the sums of patches and tiles take as long as the products that they save.
-  constexpr int64_t kLeastOfGroup = 16;
-  const int64_t groups = convolution.settings().groups,
-                narrower = std::min(convolution.weight_sizes()[0] / groups, convolution.weight_sizes()[1]);
-  if (!kernels::HasVectors() || (groups > 1 && narrower < kLeastOfGroup)) return {};
-  const kernels::ImageConvolution call = KernelCallOf(convolution, input, result);
-  if (!kernels::IsWinograd(call) || std::ranges::any_of(result, [](int64_t size) { return size <= 0; })) return {};
-  const kernels::WinogradKernels sizes{call.out_channels,  convolution.weight_sizes()[1],
-                                       call.groups,        call.depth.kernel,
-                                       call.height.kernel, call.width.kernel};
+  constexpr int64_t kLeastOfGroup = 16, kMostOfMerged = 32;
+  if (!kernels::HasVectors() || IsDepthwise(convolution)) return nullptr;
+  kernels::ImageConvolution call = KernelCallOf(convolution, input, result);
+  if (!kernels::IsWinograd(call) || std::ranges::any_of(result, [](int64_t size) { return size <= 0; })) return nullptr;
   const auto reading = [](int64_t floats) { return kNanosecondsOfFloat * static_cast<double>(floats); };
   // Slices of a volume are computed as images are, as often as the kernel has slices.
   kernels::ImageConvolution slices = call;
   slices.images *= call.depth.result * call.depth.kernel;
   const double direct = kernels::ImageConvolutionParts(slices, 1, 1).nanoseconds() +
                         reading(c10::multiply_integers(convolution.weight_sizes()));
-  const auto with = [&](kernels::WinogradTile tile) {
-    return kernels::WinogradNanoseconds(tile, call) + reading(sizes.PackedSize(tile));
-  };
-  const double two = with(kernels::WinogradTile::kTwo), four = with(kernels::WinogradTile::kFour);
-  if (std::min(two, four) > kMostOfDirect * direct) return {};
-  return four < kMostOfTwo * two ? WeightUser::kWinogradOfFour : WeightUser::kWinogradOfTwo;
+  const int64_t of_group = convolution.weight_sizes()[1],
+                narrower = std::min(of_group, call.out_channels / call.groups);
+  double least = kMostOfDirect * direct;
+  std::shared_ptr<const WeightForm> form;
+  for (; call.groups % call.merged == 0; call.merged *= 2) {
+    if (call.merged > 1 && of_group * call.merged > kMostOfMerged) break;
+    if (call.groups > 1 && narrower * call.merged < kLeastOfGroup) continue;
+    const kernels::WinogradKernels sizes{call.out_channels, of_group,           call.groups,      call.merged,
+                                         call.depth.kernel, call.height.kernel, call.width.kernel};
+    const auto with = [&](kernels::WinogradTile tile) {
+      return kernels::WinogradNanoseconds(tile, call) + reading(sizes.PackedSize(tile));
+    };
+    const double two = with(kernels::WinogradTile::kTwo), four = with(kernels::WinogradTile::kFour);
+    if (std::min(two, four) > least) continue;
+    least = std::min(two, four);
+    form = OwnForm(four < kMostOfTwo * two ? WeightUser::kWinogradOfFour : WeightUser::kWinogradOfTwo, call.groups,
+                   call.merged);
+  }
+  return form;
 }
 
 std::optional<kernels::WinogradTile> WinogradTileOf(WeightUser user) {
@@ -231,9 +239,9 @@ std::vector<int64_t> Convolution::ResultSizes(at::IntArrayRef input) const {
 
 std::shared_ptr<const WeightForm> Convolution::FormFor(at::IntArrayRef sizes) const {
   if (of_images_) return of_images_->FormFor(as_images_->SizesOf(sizes));
-  const std::optional<WeightUser> winograd = WinogradUserOf(*this, sizes, ResultSizes(sizes));
   // One number that is not finite would spoil the sums of its kernel.
-  if (winograd && is_finite_) return OwnForm(*winograd, settings_.groups);
+  if (auto winograd = WinogradFormOf(*this, sizes, ResultSizes(sizes)); winograd != nullptr && is_finite_)
+    return winograd;
   if (PrefersOwnKernels(*this)) return OwnFormOf(*this);
   const memory::desc any(WeightSizes(*this), memory::data_type::f32, memory::format_tag::any);
   const std::vector<int64_t> result = ResultSizes(sizes);
@@ -379,6 +387,7 @@ void Convolution::ComputeOwn(const PackedWeight& packed, const at::Tensor& input
     }
     compute(kernels::DepthwiseParts(convolution, at::get_num_threads()));
   } else if (const std::optional<kernels::WinogradTile> tile = WinogradTileOf(packed.form->user)) {
+    convolution.merged = packed.form->merged;
     const WorkDivision division = DivisionFor(kernels::WinogradNanoseconds(*tile, convolution));
     compute(kernels::WinogradParts(*tile, convolution, division.parts, division.pieces_of_part));
   } else {

@@ -31,6 +31,7 @@ const std::vector<Layer> kLayers = {
     {{24, 4, 3, 3}, 1, 1, 1, 2},  {{8, 3, 3, 3}, 2, 1, 2, 1},   {{5, 7, 1, 1}, 0, 2, 1, 1},
     {{96, 16, 1, 1}, 0, 1, 1, 1}, {{40, 1, 7, 7}, 3, 1, 1, 40}, {{20, 1, 3, 3}, 2, 1, 2, 20},
     {{3, 1, 4, 4}, 1, 3, 1, 3},   {{64, 48, 3, 3}, 1, 1, 1, 1}, {{64, 64, 3, 3}, 0, 1, 1, 1},
+    {{64, 4, 3, 3}, 1, 1, 1, 16},
 };
 
 at::Tensor Expected(const Layer& layer, const at::Tensor& input, const at::Tensor& weight,
@@ -154,6 +155,7 @@ TEST(ConvolutionTest, SavesProductsWhereThatIsWorthIt) {
   EXPECT_FALSE(IsByWinograd(Layer{{64, 64, 3, 3}, 2, 1, 2, 1}, wide, {1, 64, 56, 56}));
   EXPECT_FALSE(IsByWinograd(Layer{{64, 64, 3, 3}, 1, 1, 1, 1}, wide, {1, 64, 1, 1}));
   EXPECT_FALSE(IsByWinograd(Layer{{8, 3, 3, 3}, 1, 1, 1, 1}, narrow, {1, 3, 224, 224}));
+  EXPECT_TRUE(IsByWinograd(Layer{{64, 4, 3, 3}, 1, 1, 1, 16}, at::randn({64, 4, 3, 3}), {1, 64, 56, 56}));
   EXPECT_TRUE(IsByWinograd(Layer{{64, 64, 1, 3}, 0, 1, 1, 1}, row, {1, 64, 1, 300}));
   const VolumeLayer of_volumes = {{64, 64, 3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}};
   EXPECT_TRUE(IsByWinograd(of_volumes, at::randn(of_volumes.weight), {1, 64, 8, 14, 14}));

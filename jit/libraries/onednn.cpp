@@ -60,10 +60,11 @@ std::shared_ptr<const WeightForm> MakeWeightForm(const dnnl::memory::desc& form)
   return std::make_shared<const WeightForm>(WeightForm{form, std::move(text)});
 }
 
-std::shared_ptr<const WeightForm> OwnForm(WeightUser user, int64_t groups) {
+std::shared_ptr<const WeightForm> OwnForm(WeightUser user, int64_t groups, int64_t merged) {
   if (!kernels::HasVectors()) return nullptr;
-  const std::string text = "own " + std::to_string(static_cast<int>(user)) + " " + std::to_string(groups);
-  return std::make_shared<const WeightForm>(WeightForm{{}, text, user, groups});
+  std::string text = "own";
+  for (const int64_t number : {static_cast<int64_t>(user), groups, merged}) text += " " + std::to_string(number);
+  return std::make_shared<const WeightForm>(WeightForm{{}, std::move(text), user, groups, merged});
 }
 
 void MultiplyOnThreads(const kernels::Product& product) {

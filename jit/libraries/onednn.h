@@ -45,13 +45,14 @@ struct WeightForm {
   dnnl::memory::desc form;  // the library's
   std::string text;         // of two forms, the same if and only if they are
   WeightUser user = WeightUser::kLibrary;
-  int64_t groups = 1;  // of a convolution
+  // Of a convolution; and of how many of its groups one is made (kernels/winograd.h).
+  int64_t groups = 1, merged = 1;
 };
 // Null of one that no text tells from others.
 std::shared_ptr<const WeightForm> MakeWeightForm(const dnnl::memory::desc& form);
 
 // The form for one of hearth's own kernels; null where the processor lacks what these are for.
-std::shared_ptr<const WeightForm> OwnForm(WeightUser user, int64_t groups = 1);
+std::shared_ptr<const WeightForm> OwnForm(WeightUser user, int64_t groups = 1, int64_t merged = 1);
 
 // Shared among the threads of the calling thread's operators. Denormal numbers are read as zero.
 void MultiplyOnThreads(const kernels::Product& product);

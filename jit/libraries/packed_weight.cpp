@@ -116,10 +116,10 @@ at::Tensor PackKernels(const at::Tensor& weight, int64_t groups) {
 }
 
 // Of [out, in / groups, height, width], or of [out, in / groups, depth, height, width].
-at::Tensor PackForWinograd(const at::Tensor& weight, int64_t groups, kernels::WinogradTile tile) {
+at::Tensor PackForWinograd(const at::Tensor& weight, const WeightForm& form, kernels::WinogradTile tile) {
   const at::Tensor volumes = weight.dim() == 5 ? weight : weight.unsqueeze(2);
   const at::IntArrayRef sizes = volumes.sizes(), strides = volumes.strides();
-  const kernels::WinogradKernels kernels{sizes[0], sizes[1], groups, sizes[2], sizes[3], sizes[4]};
+  const kernels::WinogradKernels kernels{sizes[0], sizes[1], form.groups, form.merged, sizes[2], sizes[3], sizes[4]};
   at::Tensor packed = at::empty({kernels.PackedSize(tile)}, at::kFloat);
   kernels::PackWinogradKernels(tile, kernels, volumes.const_data_ptr<float>(),
                                {strides[0], strides[1], strides[2], strides[3], strides[4]},
@@ -149,9 +149,9 @@ at::Tensor Pack(const at::Tensor& weight, const WeightForm& form) {
     case WeightUser::kDepthwise:
       return PackDepthwiseKernels(weight);
     case WeightUser::kWinogradOfTwo:
-      return PackForWinograd(weight, form.groups, kernels::WinogradTile::kTwo);
+      return PackForWinograd(weight, form, kernels::WinogradTile::kTwo);
     case WeightUser::kWinogradOfFour:
-      return PackForWinograd(weight, form.groups, kernels::WinogradTile::kFour);
+      return PackForWinograd(weight, form, kernels::WinogradTile::kFour);
     case WeightUser::kLibrary:
       break;
   }
