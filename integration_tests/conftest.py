@@ -1,5 +1,6 @@
 
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -44,7 +45,8 @@ def hearthd(tmp_path_factory):
 
     yield start
     running = [server for server in started if server.process.poll() is None]
-    statuses = [server.stop() for server in running]
+    with ThreadPoolExecutor() as pool:
+        statuses = list(pool.map(Hearthd.stop, running))
     for server in started:
         server.log.close()
     assert statuses == [0] * len(running), [Path(server.log.name).read_text()[-2000:] for server in running]

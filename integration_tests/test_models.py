@@ -1,6 +1,8 @@
 """The model zoo: hearth's answers against torch.jit's on the same archives, through the command line and through a
 server that a real client asks."""
 
+import os
+
 import pytest
 import torch
 
@@ -45,6 +47,20 @@ def test_a_single_run_answers_as_torch_does(models, tmp_path, name):
     got = torch.load(tmp_path / "out.pt", weights_only=True)
     found = difference(model.expected(), got, tolerance=zoo.ZOO[name].tolerance)
     assert not found, found
+
+
+@pytest.mark.parametrize("name", ["resnet18", "mobilenet_v3_large", "r3d_18", "swin_t", "gpt2"])
+def test_a_plan_gives_the_same_bits_in_every_process_and_call(models, tmp_path, name):
+    answers = []
+    for calls in (1, 1, 6):
+        output = tmp_path / "out.pt"
+        done = hearth("run", models[name].archive, "--inputs", models[name].inputs_file, "--output", output, "--tier", "2",
+                      "--repeat", str(calls), env={**os.environ, "OMP_NUM_THREADS": "2"})
+        assert done.returncode == 0, done.stderr
+        answers.append(torch.load(output, weights_only=True))
+    for other in answers[1:]:
+        found = difference(answers[0], other, tolerance=(0, 0))
+        assert not found, found
 
 
 @pytest.fixture(scope="module")

@@ -109,6 +109,37 @@ class WinogradComputation {
     EXPECT_EQ(i, result.size());
   }
 
+  // Of the bare sums: the root of the mean of the squares of their errors.
+  double ErrorOf(const std::vector<float>& result) const {
+    double squares = 0;
+    size_t i = 0;
+    ForEachResult([&](const Place& place) {
+      const double error = result[i++] - SumOf(place);
+      squares += error * error;
+    });
+    return std::sqrt(squares / static_cast<double>(i));
+  }
+
+  // By the kernel that computes every product; of images.
+  std::vector<float> ComputeDirectly() const {
+    const ImageKernels sizes{case_.out_channels, case_.channels, 1, case_.height.kernel, case_.width.kernel};
+    const int64_t row = case_.width.kernel, channel = case_.height.kernel * row;
+    std::vector<float> packed(static_cast<size_t>(sizes.PackedSize())), result = before_;
+    PackImageKernels(sizes, kernels_.data(), case_.channels * channel, channel, row, 1, packed.data());
+    const ImageConvolution convolution{.images = case_.images,
+                                       .channels = case_.channels,
+                                       .out_channels = case_.out_channels,
+                                       .height = case_.height,
+                                       .width = case_.width,
+                                       .input = input_.data(),
+                                       .input_stride = pixel_,
+                                       .packed = packed.data(),
+                                       .result = result.data()};
+    const ImageConvolutionParts parts(convolution, 1, 1);
+    parts.Compute(0, parts.count());
+    return result;
+  }
+
   float& InputAt(int64_t image, int64_t slice, int64_t row, int64_t column, int64_t channel) {
     return input_[IndexOf(image, slice, row, column, channel)];
   }
@@ -267,6 +298,15 @@ TEST_P(WinogradTest, ResultsOfNothingButPaddingAreTheBiasBesideInfinityToo) {
   computation.InputAt(0, 0, 0, 0, 1) = std::numeric_limits<float>::infinity();
   for (const bool adds : {false, true})
     computation.ExpectRight(computation.Compute(1, 1, true, adds, Activation::kNone), true, adds, Activation::kNone);
+}
+
+// What docs/decisions/own_kernels.md says of rounding.
+TEST_P(WinogradTest, TheErrorIsNotFarFromThatOfTheSumOfAllProducts) {
+  const WinogradComputation computation({1, 64, 32, Side(28, 3, 1, 1), Side(28, 3, 1, 1)}, GetParam());
+  const double error = computation.ErrorOf(computation.Compute(1, 1, false, false, Activation::kNone));
+  const double direct = computation.ErrorOf(computation.ComputeDirectly());
+  RecordProperty("times", std::to_string(error / direct));
+  EXPECT_LT(error, (GetParam() == WinogradTile::kTwo ? 1 : 2.5) * direct) << error / direct;
 }
 
 TEST(WinogradKindTest, OthersHaveStridesOrDilations) {
