@@ -66,6 +66,9 @@ const Layer kLayers[] = {
     {"resnext, stage 3", 512, 14, 512, 3, 1, 1, 32},
     {"resnext, stage 4", 1024, 7, 1024, 3, 1, 1, 32},
     {"regnet, into stage 3", 120, 56, 120, 3, 2, 1, 5},
+    {"regnety, stage 2", 120, 28, 120, 3, 1, 1, 5},
+    {"regnety, stage 3", 336, 14, 336, 3, 1, 1, 14},
+    {"regnety, stage 4", 888, 7, 888, 3, 1, 1, 37},
     {"regnet, stage 3", 112, 28, 112, 3, 1, 1, 7},
 };
 

@@ -116,13 +116,14 @@ int64_t InnerOf(const ImageConvolution& of) { return of.depth.kernel * ChannelsO
 // Of so many tiles and panels; those of several groups want the sums of each one's channels.
 double NanosecondsOf(const Method& method, const ImageConvolution& of, int64_t tiles, int64_t panels) {
   // That a product of a few rows with a panel takes beside its multiplications.
-  constexpr int64_t kCyclesOfProduct = 30;
-  const int64_t products = InnerOf(of) * PartCycles(tiles, panels * PanelColumns());
-  const int64_t beside = TilesOfRows(tiles) * panels * kCyclesOfProduct;
+  constexpr double kCyclesOfProduct = 30;
+  const auto inner = static_cast<double>(InnerOf(of)), all_panels = static_cast<double>(panels);
+  const double product = inner * static_cast<double>(PartCycles(tiles, panels * PanelColumns())) +
+                         kCyclesOfProduct * static_cast<double>(TilesOfRows(tiles)) * all_panels;
   const int64_t groups = DivideUp(panels, PanelsOfGroup(of)), vectors = DivideUp(ChannelsOfGroup(of), LanesHere());
-  const int64_t sums =
-      tiles * (groups * of.depth.kernel * vectors * method.patch_cycles + panels * 2 * method.tile_cycles);
-  return kNanosecondsOfCycle * static_cast<double>(method.products() * (products + beside) + sums);
+  const double sums = static_cast<double>(groups * of.depth.kernel * vectors * method.patch_cycles) +
+                      all_panels * static_cast<double>(2 * method.tile_cycles);
+  return kNanosecondsOfCycle * (static_cast<double>(method.products()) * product + static_cast<double>(tiles) * sums);
 }
 
 // Tiles whose patches' sums stay in a processor's own cache, about: fewer would have the kernels read more often.
