@@ -15,7 +15,7 @@ namespace hearth::kernels {
 namespace {
 
 // Where the polynomials are evaluated for tiles of four by four. With 1 and 2, as textbooks have them, the sums are
-// shorter to compute, and their numbers of more different sizes: the error of rounding is more than twice as large.
+// shorter to compute, and their numbers of more different sizes: the error of rounding is larger.
 constexpr float kNear = 0.625F, kFar = 1.5F;
 
 }  // namespace
