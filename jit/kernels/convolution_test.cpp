@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -34,19 +32,11 @@ struct DenseCase {
 class Computation {
  public:
   Computation(const DenseCase& a, uint32_t seed, int64_t others = 0) : case_(a), pixel_(a.channels + others) {
-    std::mt19937 random(seed);
-    std::normal_distribution<float> normal;
-    const auto fill = [&](std::vector<float>& numbers, int64_t count) {
-      numbers.resize(static_cast<size_t>(count));
-      for (float& number : numbers) number = normal(random);
-    };
-    fill(input_, a.images * a.height.input * a.width.input * pixel_);
-    for (size_t i = 0; i < input_.size(); ++i) {
-      if (static_cast<int64_t>(i) % pixel_ >= a.channels) input_[i] = std::numeric_limits<float>::quiet_NaN();
-    }
-    fill(kernels_, a.out_channels * a.channels / a.groups * a.height.kernel * a.width.kernel);
-    fill(bias_, a.out_channels);
-    fill(before_, a.images * a.height.result * a.width.result * a.out_channels);
+    NormalNumbers normal(seed);
+    input_ = normal.MakePixels(a.images * a.height.input * a.width.input, a.channels, others);
+    kernels_ = normal.Make(a.out_channels * a.channels / a.groups * a.height.kernel * a.width.kernel);
+    bias_ = normal.Make(a.out_channels);
+    before_ = normal.Make(a.images * a.height.result * a.width.result * a.out_channels);
     const ImageKernels sizes{a.out_channels, a.channels / a.groups, a.groups, a.height.kernel, a.width.kernel};
     packed_.resize(static_cast<size_t>(sizes.PackedSize()));
     const int64_t taps = a.height.kernel * a.width.kernel;

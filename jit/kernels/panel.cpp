@@ -16,7 +16,6 @@ namespace {
 constexpr int64_t kLeastRows = 4;
 // How far ahead of itself a tile fetches a panel that nobody has: what a processor reads while memory answers.
 constexpr int64_t kBytesAhead = 8192;
-constexpr int64_t kLineBytes = kLineFloats * static_cast<int64_t>(sizeof(float));
 
 // Of one vector or two.
 struct Tile {

@@ -18,6 +18,7 @@ namespace hearth::kernels {
 inline constexpr int64_t kConflictingStride = 512;
 // Floats of a line of the cache.
 inline constexpr int64_t kLineFloats = 16;
+inline constexpr int64_t kLineBytes = kLineFloats * static_cast<int64_t>(sizeof(float));
 // Of the left-hand side, what is kept in a processor's own cache while all panels pass by.
 inline constexpr int64_t kBlockFloats = int64_t{1} << 16;
 // Of the inner size, what is summed up before the rest: of rows and of a panel that are longer, too little would stay

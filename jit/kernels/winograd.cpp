@@ -135,9 +135,8 @@ int64_t TilesOfBlock(const Method& method, int64_t inner) {
 // Memory of the calling thread, aligned to lines.
 float* Aligned(std::vector<float>& memory, int64_t floats) {
   memory.resize(static_cast<size_t>(floats + kLineFloats));
-  const auto address = reinterpret_cast<uintptr_t>(memory.data());
-  constexpr uintptr_t kLineBytes = kLineFloats * sizeof(float);
-  return memory.data() + (kLineBytes - address % kLineBytes) % kLineBytes / sizeof(float);
+  const auto beyond = static_cast<int64_t>(reinterpret_cast<uintptr_t>(memory.data()) % kLineBytes / sizeof(float));
+  return memory.data() + (kLineFloats - beyond) % kLineFloats;
 }
 
 // Some tiles of one group's result, one after the other along the rows of tiles of all images.

@@ -1,11 +1,11 @@
 // Convolutions of channels-last images or volumes of fewer products, with kernels of three pixels along rows, columns
-// or both, without strides and dilations there: S. Winograd's minimal filtering, as in A. Lavin and
-// S. Gray, "Fast Algorithms for Convolutional Neural Networks" (CVPR 2016). Tiles of the result are computed of patches
-// of the input, which are two pixels longer; sums of a patch's pixels are multiplied with sums of the kernel's numbers,
-// and sums of these products are the tile. With kernels of three by three, tiles of two by two take 16 products in the
-// place of 36 for each pair of channels, tiles of four by four 36 in the place of 144; along one side alone these are 4
-// in the place of 6, and 6 in the place of 12. A kernel's slices of a volume are added up as channels are. With a bias,
-// an addition and an activation in the same go. Only where HasVectors().
+// or both, without strides and dilations there: Winograd's minimal filtering, as in A. Lavin and S. Gray, "Fast
+// Algorithms for Convolutional Neural Networks" (CVPR 2016). Tiles of the result are computed of patches of the input,
+// which are two pixels longer; sums of a patch's pixels are multiplied with sums of the kernel's numbers, and sums of
+// these products are the tile. With kernels of three by three, tiles of two by two take 16 products in the place of 36
+// for each pair of channels, tiles of four by four 36 in the place of 144; along one side alone these are 4 in the
+// place of 6, and 6 in the place of 12. A kernel's slices of a volume are added up as channels are. With a bias, an
+// addition and an activation in the same go. Only where HasVectors().
 //
 // Narrow groups may be merged: a kernel of the channels of several has zeros for those of other groups. That is more
 // products, and faster where a group's channels fill too little of a vector.

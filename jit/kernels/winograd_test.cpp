@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <random>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -39,21 +38,13 @@ class WinogradComputation {
   // The input is some channels of images with `others` more, which are NaN.
   WinogradComputation(const WinogradCase& a, WinogradTile tile, int64_t others = 0)
       : case_(a), tile_(tile), pixel_(a.channels + others) {
-    std::mt19937 random(1);
-    std::normal_distribution<float> normal;
-    const auto fill = [&](std::vector<float>& numbers, int64_t count) {
-      numbers.resize(static_cast<size_t>(count));
-      for (float& number : numbers) number = normal(random);
-    };
-    fill(input_, a.images * a.depth.input * a.height.input * a.width.input * pixel_);
-    for (size_t i = 0; i < input_.size(); ++i) {
-      if (static_cast<int64_t>(i) % pixel_ >= a.channels) input_[i] = std::numeric_limits<float>::quiet_NaN();
-    }
+    NormalNumbers normal(1);
+    input_ = normal.MakePixels(a.images * a.depth.input * a.height.input * a.width.input, a.channels, others);
     const int64_t row = a.width.kernel, slice = a.height.kernel * row, channel = a.depth.kernel * slice;
     const int64_t channels = a.channels / a.groups;
-    fill(kernels_, a.out_channels * channels * channel);
-    fill(bias_, a.out_channels);
-    fill(before_, a.images * a.depth.result * a.height.result * a.width.result * a.out_channels);
+    kernels_ = normal.Make(a.out_channels * channels * channel);
+    bias_ = normal.Make(a.out_channels);
+    before_ = normal.Make(a.images * a.depth.result * a.height.result * a.width.result * a.out_channels);
     const WinogradKernels sizes{a.out_channels, channels,        a.groups,      a.merged,
                                 a.depth.kernel, a.height.kernel, a.width.kernel};
     packed_.resize(static_cast<size_t>(sizes.PackedSize(tile)));
@@ -62,22 +53,11 @@ class WinogradComputation {
 
   std::vector<float> Compute(int threads, int pieces, bool has_bias, bool adds, Activation activation) const {
     std::vector<float> result = before_;
-    const ImageConvolution convolution{.images = case_.images,
-                                       .channels = case_.channels,
-                                       .out_channels = case_.out_channels,
-                                       .groups = case_.groups,
-                                       .merged = case_.merged,
-                                       .height = case_.height,
-                                       .width = case_.width,
-                                       .depth = case_.depth,
-                                       .input = input_.data(),
-                                       .input_stride = pixel_,
-                                       .packed = packed_.data(),
-                                       .bias = has_bias ? bias_.data() : nullptr,
-                                       .result = result.data(),
-                                       .adds = adds,
-                                       .activation = activation,
-                                       .slope = kWinogradSlope};
+    ImageConvolution convolution = BareConvolution(packed_, result);
+    convolution.bias = has_bias ? bias_.data() : nullptr;
+    convolution.adds = adds;
+    convolution.activation = activation;
+    convolution.slope = kWinogradSlope;
     EXPECT_TRUE(IsWinograd(convolution));
     EXPECT_LE(WinogradParts(tile_, convolution, threads, 1).count(), threads);
     const WinogradParts parts(tile_, convolution, threads, pieces);
@@ -90,10 +70,10 @@ class WinogradComputation {
   void ExpectRight(const std::vector<float>& result, bool has_bias, bool adds, Activation activation) const {
     const double products = static_cast<double>(case_.channels * case_.depth.kernel * 9);
     const double most = (tile_ == WinogradTile::kTwo ? 1e-5 : 2e-5) * (std::sqrt(products) + 1);
-    if (sums_.empty()) ForEachResult([&](const Place& place) { sums_.push_back(SumOf(place)); });
+    const std::vector<double>& sums = Sums();
     size_t i = 0;
     ForEachResult([&](const Place& place) {
-      double expected = sums_[i];
+      double expected = sums[i];
       if (has_bias) expected += bias_[static_cast<size_t>(place.channel)];
       if (adds) expected += before_[i];
       if (activation == Activation::kLeakyRelu && expected <= 0) expected *= kWinogradSlope;
@@ -111,13 +91,10 @@ class WinogradComputation {
 
   // Of the bare sums: the root of the mean of the squares of their errors.
   double ErrorOf(const std::vector<float>& result) const {
+    const std::vector<double>& sums = Sums();
     double squares = 0;
-    size_t i = 0;
-    ForEachResult([&](const Place& place) {
-      const double error = result[i++] - SumOf(place);
-      squares += error * error;
-    });
-    return std::sqrt(squares / static_cast<double>(i));
+    for (size_t i = 0; i < sums.size(); ++i) squares += (result[i] - sums[i]) * (result[i] - sums[i]);
+    return std::sqrt(squares / static_cast<double>(sums.size()));
   }
 
   // By the kernel that computes every product; of images.
@@ -126,15 +103,7 @@ class WinogradComputation {
     const int64_t row = case_.width.kernel, channel = case_.height.kernel * row;
     std::vector<float> packed(static_cast<size_t>(sizes.PackedSize())), result = before_;
     PackImageKernels(sizes, kernels_.data(), case_.channels * channel, channel, row, 1, packed.data());
-    const ImageConvolution convolution{.images = case_.images,
-                                       .channels = case_.channels,
-                                       .out_channels = case_.out_channels,
-                                       .height = case_.height,
-                                       .width = case_.width,
-                                       .input = input_.data(),
-                                       .input_stride = pixel_,
-                                       .packed = packed.data(),
-                                       .result = result.data()};
+    const ImageConvolution convolution = BareConvolution(packed, result);
     const ImageConvolutionParts parts(convolution, 1, 1);
     parts.Compute(0, parts.count());
     return result;
@@ -153,6 +122,28 @@ class WinogradComputation {
       return text;
     }
   };
+
+  // Without what follows the sums.
+  ImageConvolution BareConvolution(const std::vector<float>& packed, std::vector<float>& result) const {
+    return {.images = case_.images,
+            .channels = case_.channels,
+            .out_channels = case_.out_channels,
+            .groups = case_.groups,
+            .merged = case_.merged,
+            .height = case_.height,
+            .width = case_.width,
+            .depth = case_.depth,
+            .input = input_.data(),
+            .input_stride = pixel_,
+            .packed = packed.data(),
+            .result = result.data()};
+  }
+
+  // Of the products, in double precision; computed when they are first asked for.
+  const std::vector<double>& Sums() const {
+    if (sums_.empty()) ForEachResult([&](const Place& place) { sums_.push_back(SumOf(place)); });
+    return sums_;
+  }
 
   template <typename Visit>
   void ForEachResult(const Visit& visit) const {
@@ -199,7 +190,7 @@ class WinogradComputation {
   const WinogradTile tile_;
   const int64_t pixel_;
   std::vector<float> input_, kernels_, bias_, before_, packed_;
-  mutable std::vector<double> sums_;  // of the products, once they are asked for
+  mutable std::vector<double> sums_;
 };
 
 class WinogradTest : public testing::TestWithParam<WinogradTile> {

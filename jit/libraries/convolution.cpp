@@ -189,16 +189,15 @@ std::shared_ptr<const WeightForm> WinogradFormOf(const Convolution& convolution,
     const double two = with(kernels::WinogradTile::kTwo), four = with(kernels::WinogradTile::kFour);
     if (std::min(two, four) > least) continue;
     least = std::min(two, four);
-    form = OwnForm(four < kMostOfTwo * two ? WeightUser::kWinogradOfFour : WeightUser::kWinogradOfTwo, call.groups,
-                   call.merged);
+    form = OwnForm(WeightUser::kWinograd, call.groups, call.merged,
+                   four < kMostOfTwo * two ? kernels::WinogradTile::kFour : kernels::WinogradTile::kTwo);
   }
   return form;
 }
 
-std::optional<kernels::WinogradTile> WinogradTileOf(WeightUser user) {
-  if (user == WeightUser::kWinogradOfTwo) return kernels::WinogradTile::kTwo;
-  if (user == WeightUser::kWinogradOfFour) return kernels::WinogradTile::kFour;
-  return {};
+// The sum, too: that of finite numbers may be none.
+bool HasFiniteSum(const at::Tensor& tensor) {
+  return std::isfinite(at::_ops::sum::call(tensor, std::nullopt).item<float>());
 }
 
 std::shared_ptr<const WeightForm> OwnFormOf(const Convolution& convolution) {
@@ -213,7 +212,6 @@ std::shared_ptr<const WeightForm> OwnFormOf(const Convolution& convolution) {
 Convolution::Convolution(at::Tensor weight, ConvolutionSettings settings)
     : weight_(std::move(weight)),
       weight_sizes_(weight_.sizes().vec()),
-      is_finite_(std::isfinite(at::_ops::sum::call(weight_, at::kFloat).item<float>())),
       settings_(std::move(settings)),
       as_images_(VolumesAsImages::Of(weight_, settings_)),
       primitives_(std::make_unique<PrimitiveTable>()) {
@@ -240,7 +238,7 @@ std::vector<int64_t> Convolution::ResultSizes(at::IntArrayRef input) const {
 std::shared_ptr<const WeightForm> Convolution::FormFor(at::IntArrayRef sizes) const {
   if (of_images_) return of_images_->FormFor(as_images_->SizesOf(sizes));
   // One number that is not finite would spoil the sums of its kernel.
-  if (auto winograd = WinogradFormOf(*this, sizes, ResultSizes(sizes)); winograd != nullptr && is_finite_)
+  if (auto winograd = WinogradFormOf(*this, sizes, ResultSizes(sizes)); winograd != nullptr && HasFiniteSum(weight_))
     return winograd;
   if (PrefersOwnKernels(*this)) return OwnFormOf(*this);
   const memory::desc any(WeightSizes(*this), memory::data_type::f32, memory::format_tag::any);
@@ -386,10 +384,11 @@ void Convolution::ComputeOwn(const PackedWeight& packed, const at::Tensor& input
       convolution.input = repeated.const_data_ptr<float>();
     }
     compute(kernels::DepthwiseParts(convolution, at::get_num_threads()));
-  } else if (const std::optional<kernels::WinogradTile> tile = WinogradTileOf(packed.form->user)) {
+  } else if (packed.form->user == WeightUser::kWinograd) {
+    const kernels::WinogradTile tile = packed.form->tile;
     convolution.merged = packed.form->merged;
-    const WorkDivision division = DivisionFor(kernels::WinogradNanoseconds(*tile, convolution));
-    compute(kernels::WinogradParts(*tile, convolution, division.parts, division.pieces_of_part));
+    const WorkDivision division = DivisionFor(kernels::WinogradNanoseconds(tile, convolution));
+    compute(kernels::WinogradParts(tile, convolution, division.parts, division.pieces_of_part));
   } else {
     const WorkDivision division = DivisionFor(NanosecondsOf(*this, result.sizes()));
     compute(kernels::ImageConvolutionParts(convolution, division.parts, division.pieces_of_part));

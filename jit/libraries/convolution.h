@@ -37,9 +37,10 @@ class Convolution : public torch::CustomClassHolder {
   const ConvolutionSettings& settings() const { return settings_; }
 
   // In which form the library wants the weight for inputs of these sizes, [batch, in, height, width], on as many
-  // threads as the calling thread's operators have. Null where it has no good code for them.
+  // threads as the calling thread's operators have. Null where it has no good code for them. As Packed, not once a form
+  // of hearth's own kernels was added.
   std::shared_ptr<const WeightForm> FormFor(at::IntArrayRef sizes) const;
-  // The weight in such a form. Not once a form of hearth's own kernels was added.
+  // The weight in such a form.
   at::Tensor Packed(const WeightForm& form) const;
   // The weight in one more form, for inputs of any sizes that the library has code for then; the first is preferred.
   // Hearth's own kernels take inputs of any sizes: once there is a form of theirs, the weight itself is let go.
@@ -76,7 +77,6 @@ class Convolution : public torch::CustomClassHolder {
 
   at::Tensor weight_;  // undefined once it was let go
   const std::vector<int64_t> weight_sizes_;
-  const bool is_finite_;  // the weight, and the sum of its numbers
   const ConvolutionSettings settings_;
   // Of volumes that are images: how, and the convolution of these, which computes all.
   const std::optional<VolumesAsImages> as_images_;

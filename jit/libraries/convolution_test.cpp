@@ -151,7 +151,7 @@ c10::intrusive_ptr<Convolution> Planned(const VolumeLayer& layer, const at::Tens
 template <typename AnyLayer>
 bool IsByWinograd(const AnyLayer& layer, const at::Tensor& weight, at::IntArrayRef sizes) {
   const auto form = NotPacked(layer, weight)->FormFor(sizes);
-  return form != nullptr && (form->user == WeightUser::kWinogradOfTwo || form->user == WeightUser::kWinogradOfFour);
+  return form != nullptr && form->user == WeightUser::kWinograd;
 }
 
 TEST(ConvolutionTest, SavesProductsWhereThatIsWorthIt) {

@@ -60,11 +60,12 @@ std::shared_ptr<const WeightForm> MakeWeightForm(const dnnl::memory::desc& form)
   return std::make_shared<const WeightForm>(WeightForm{form, std::move(text)});
 }
 
-std::shared_ptr<const WeightForm> OwnForm(WeightUser user, int64_t groups, int64_t merged) {
+std::shared_ptr<const WeightForm> OwnForm(WeightUser user, int64_t groups, int64_t merged, kernels::WinogradTile tile) {
   if (!kernels::HasVectors()) return nullptr;
   std::string text = "own";
-  for (const int64_t number : {static_cast<int64_t>(user), groups, merged}) text += " " + std::to_string(number);
-  return std::make_shared<const WeightForm>(WeightForm{{}, std::move(text), user, groups, merged});
+  for (const int64_t number : {static_cast<int64_t>(user), groups, merged, static_cast<int64_t>(tile)})
+    text += " " + std::to_string(number);
+  return std::make_shared<const WeightForm>(WeightForm{{}, std::move(text), user, groups, merged, tile});
 }
 
 void MultiplyOnThreads(const kernels::Product& product) {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "jit/kernels/product.h"
+#include "jit/kernels/winograd.h"
 #include "jit/libraries/packed_weight.h"
 
 namespace hearth::libraries {
@@ -37,22 +38,24 @@ enum class WeightUser : uint8_t {
   kProduct,      // kernels/product.h: of a matrix [inner, columns], or of a convolution of pixels
   kConvolution,  // kernels/convolution.h
   kDepthwise,    // kernels/depthwise.h
-  kWinogradOfTwo,
-  kWinogradOfFour,  // kernels/winograd.h, by its tiles
+  kWinograd,     // kernels/winograd.h
 };
 
 struct WeightForm {
   dnnl::memory::desc form;  // the library's
   std::string text;         // of two forms, the same if and only if they are
   WeightUser user = WeightUser::kLibrary;
-  // Of a convolution; and of how many of its groups one is made (kernels/winograd.h).
-  int64_t groups = 1, merged = 1;
+  int64_t groups = 1;  // of a convolution
+  // Of kWinograd's: of how many groups one is made, and the tiles.
+  int64_t merged = 1;
+  kernels::WinogradTile tile = kernels::WinogradTile::kTwo;
 };
 // Null of one that no text tells from others.
 std::shared_ptr<const WeightForm> MakeWeightForm(const dnnl::memory::desc& form);
 
 // The form for one of hearth's own kernels; null where the processor lacks what these are for.
-std::shared_ptr<const WeightForm> OwnForm(WeightUser user, int64_t groups = 1, int64_t merged = 1);
+std::shared_ptr<const WeightForm> OwnForm(WeightUser user, int64_t groups = 1, int64_t merged = 1,
+                                          kernels::WinogradTile tile = kernels::WinogradTile::kTwo);
 
 // Shared among the threads of the calling thread's operators. Denormal numbers are read as zero.
 void MultiplyOnThreads(const kernels::Product& product);

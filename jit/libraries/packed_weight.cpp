@@ -17,7 +17,6 @@
 
 #include "jit/kernels/convolution.h"
 #include "jit/kernels/depthwise.h"
-#include "jit/kernels/winograd.h"
 #include "jit/libraries/onednn.h"
 
 namespace hearth::libraries {
@@ -116,12 +115,12 @@ at::Tensor PackKernels(const at::Tensor& weight, int64_t groups) {
 }
 
 // Of [out, in / groups, height, width], or of [out, in / groups, depth, height, width].
-at::Tensor PackForWinograd(const at::Tensor& weight, const WeightForm& form, kernels::WinogradTile tile) {
+at::Tensor PackForWinograd(const at::Tensor& weight, const WeightForm& form) {
   const at::Tensor volumes = weight.dim() == 5 ? weight : weight.unsqueeze(2);
   const at::IntArrayRef sizes = volumes.sizes(), strides = volumes.strides();
   const kernels::WinogradKernels kernels{sizes[0], sizes[1], form.groups, form.merged, sizes[2], sizes[3], sizes[4]};
-  at::Tensor packed = at::empty({kernels.PackedSize(tile)}, at::kFloat);
-  kernels::PackWinogradKernels(tile, kernels, volumes.const_data_ptr<float>(),
+  at::Tensor packed = at::empty({kernels.PackedSize(form.tile)}, at::kFloat);
+  kernels::PackWinogradKernels(form.tile, kernels, volumes.const_data_ptr<float>(),
                                {strides[0], strides[1], strides[2], strides[3], strides[4]},
                                packed.mutable_data_ptr<float>());
   return packed;
@@ -148,10 +147,8 @@ at::Tensor Pack(const at::Tensor& weight, const WeightForm& form) {
       return PackKernels(weight, form.groups);
     case WeightUser::kDepthwise:
       return PackDepthwiseKernels(weight);
-    case WeightUser::kWinogradOfTwo:
-      return PackForWinograd(weight, form, kernels::WinogradTile::kTwo);
-    case WeightUser::kWinogradOfFour:
-      return PackForWinograd(weight, form, kernels::WinogradTile::kFour);
+    case WeightUser::kWinograd:
+      return PackForWinograd(weight, form);
     case WeightUser::kLibrary:
       break;
   }
