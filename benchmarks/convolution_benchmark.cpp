@@ -5,7 +5,9 @@
 // copies of its kernels as fill so many megabytes, one copy in each call: what is read between two calls of a layer in
 // a model that is as large. By default it has one, which stays in the cache.
 //
-//     build/release/bin/convolution_benchmark [MILLISECONDS [THREADS [MEGABYTES]]]
+// A FILE has layers in place of those below, a line each: NAME CHANNELS SIZE OUT_CHANNELS KERNEL STRIDE PADDING GROUPS.
+//
+//     build/release/bin/convolution_benchmark [MILLISECONDS [THREADS [MEGABYTES [FILE]]]]
 #include <ATen/ATen.h>
 #include <ATen/Parallel.h>
 
@@ -13,7 +15,9 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -27,11 +31,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 struct Layer {
-  const char* name;
+  std::string name;
   int64_t channels, size, out_channels, kernel, stride, padding, groups = 1;
 };
 
-const Layer kLayers[] = {
+const std::vector<Layer> kLayers = {
     {"resnet50, first", 3, 224, 64, 7, 2, 3},
     {"resnet50, stage 1", 64, 56, 64, 3, 1, 1},
     {"resnet50, into stage 2", 128, 56, 128, 3, 2, 1},
@@ -71,6 +75,17 @@ const Layer kLayers[] = {
     {"regnety, stage 4", 888, 7, 888, 3, 1, 1, 37},
     {"regnet, stage 3", 112, 28, 112, 3, 1, 1, 7},
 };
+
+std::vector<Layer> LayersOf(const char* file) {
+  std::ifstream lines(file);
+  std::vector<Layer> layers;
+  for (Layer layer; lines >> layer.name >> layer.channels >> layer.size >> layer.out_channels >> layer.kernel >>
+                    layer.stride >> layer.padding >> layer.groups;) {
+    layers.push_back(layer);
+  }
+  TORCH_CHECK(!layers.empty(), "no layers in '", file, "'");
+  return layers;
+}
 
 template <typename Call>
 void Turn(const Call& call, std::vector<double>* times) {
@@ -143,7 +158,7 @@ void Compare(const Layer& layer, std::chrono::milliseconds most, int threads, in
   const double products = static_cast<double>(expected.numel()) * static_cast<double>(weight.numel()) /
                           static_cast<double>(layer.out_channels);
   const double plan = FirstQuartile(of_plan), one = FirstQuartile(of_own);
-  std::printf("| %s | %.1f | %.0f | %.1f | %.0f | %.2f |\n", layer.name, one, 2e-3 * products / one, plan,
+  std::printf("| %s | %.1f | %.0f | %.1f | %.0f | %.2f |\n", layer.name.c_str(), one, 2e-3 * products / one, plan,
               2e-3 * products / plan, one / plan);
 }
 
@@ -161,5 +176,5 @@ int main(int argc, char** argv) {
       "| convolution | own on one thread, us | GFLOP/s | planned for %d, us | GFLOP/s | times as fast |\n"
       "| --- | --- | --- | --- | --- | --- |\n",
       threads);
-  for (const Layer& layer : kLayers) Compare(layer, most, threads, megabytes);
+  for (const Layer& layer : argc > 4 ? LayersOf(argv[4]) : kLayers) Compare(layer, most, threads, megabytes);
 }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -31,6 +33,7 @@ struct Tile {
   int64_t result_stride;
   bool continues;
   bool adds;
+  float least;   // of the result's numbers: smaller ones become it
   int64_t last;  // columns of the last vector
   // A line of memory that is fetched for each element of the inner size, this many bytes after the one before.
   const char* fetched;
@@ -84,11 +87,14 @@ void MultiplyPanel(const PanelProduct& product, NextPanel& next) {
             .result_stride = product.result_stride,
             .continues = product.continues,
             .adds = product.adds,
+            .least = product.activation == Activation::kRelu ? 0 : -std::numeric_limits<float>::infinity(),
             .last = product.columns - (vectors - 1) * lanes,
             .fetched = nullptr,
             .fetched_stride = 0};
   const auto vector = static_cast<size_t>(vectors - 1);
-  const auto* const functions = HasAvx512() ? avx512::kTiles[vector].data() : avx2::kTiles[vector].data();
+  const size_t is_dense = product.left_step == 1 && product.panel_stride == vectors * lanes ? 1 : 0;
+  const auto* const functions =
+      HasAvx512() ? avx512::kTiles[is_dense][vector].data() : avx2::kTiles[is_dense][vector].data();
   // Of about the same number of rows each.
   const int64_t tiles = TilesOfRows(product.rows);
   for (int64_t i = 0; i < tiles; ++i) {
@@ -105,7 +111,7 @@ void MultiplyPanel(const PanelProduct& product, NextPanel& next) {
       tile.fetched_stride = 0;
     }
     functions[height - 1](tile);
-    if (product.activation != Activation::kNone)
+    if (product.activation != Activation::kNone && product.activation != Activation::kRelu)
       Activate(product.activation, product.slope, tile.result, height, product.columns, product.result_stride);
     tile.left += height * product.left_stride;
     if (tile.row_bias != nullptr) tile.row_bias += height;
