@@ -70,8 +70,9 @@ void ComputeTile(const Tile& tile) {
     };
     int64_t k = 0;
     for (; k + kTogether <= tile.segment; k += kTogether) {
-      _mm_prefetch(fetched, _MM_HINT_T1);
-      if (fetches_each) {
+      // A few rows read faster than they multiply.
+      if constexpr (kChains == 1) _mm_prefetch(fetched, _MM_HINT_T1);
+      if (kChains == 1 && fetches_each) {
 #pragma GCC unroll 16
         for (int i = 1; i < kTogether; ++i) {
           fetched += tile.fetched_stride;
