@@ -201,10 +201,10 @@ class Region {
     const bool is_whole = width_.kernel == of_.width.kernel;
     const int64_t most = is_whole ? std::max<int64_t>(kMostInner / inner_of_row_, 1) : 1;
     const int64_t pieces = DivideUp(of_.height.kernel, most);
-    const int64_t tiles = rows_.size() * TilesOfRows(columns_.size());
     for (int64_t panel = panels.begin; panel < panels.end; ++panel) {
       for (int64_t i = 0; i < pieces; ++i) {
         const Piece piece = PieceOf(panel, PartOf(of_.height.kernel, i, pieces));
+        const int64_t tiles = rows_.size() * TilesOfPanel(columns_.size(), piece.count);
         const int64_t floats = piece.kernel_rows.size() * inner_of_row_ * piece.padded;
         const bool is_last = panel + 1 == panels.end && i + 1 == pieces;
         NextPanel next = is_last ? NextPanel() : NextPanel(piece.numbers + floats, floats, tiles);

@@ -96,7 +96,7 @@ void MultiplyPanel(const PanelProduct& product, NextPanel& next) {
   const auto* const functions =
       HasAvx512() ? avx512::kTiles[is_dense][vector].data() : avx2::kTiles[is_dense][vector].data();
   // Of about the same number of rows each.
-  const int64_t tiles = TilesOfRows(product.rows);
+  const int64_t tiles = TilesOfPanel(product.rows, product.columns);
   for (int64_t i = 0; i < tiles; ++i) {
     const int64_t height = product.rows * (i + 1) / tiles - product.rows * i / tiles;
     const auto* const panel = reinterpret_cast<const char*>(product.panel);
@@ -119,9 +119,13 @@ void MultiplyPanel(const PanelProduct& product, NextPanel& next) {
   }
 }
 
-int64_t RowsOfTile() { return HasAvx512() ? avx512::kMostRows : avx2::kMostRows; }
+int64_t RowsOfTile() { return HasAvx512() ? avx512::MostRows(2) : avx2::MostRows(2); }
 
 int64_t TilesOfRows(int64_t rows) { return DivideUp(rows, RowsOfTile()); }
+
+int64_t TilesOfPanel(int64_t rows, int64_t columns) {
+  return DivideUp(rows, columns > LanesHere() ? RowsOfTile() : HasAvx512() ? avx512::kMostRows : avx2::kMostRows);
+}
 
 int64_t PartCycles(int64_t rows, int64_t columns) {
   constexpr int64_t kNumbers = 4;

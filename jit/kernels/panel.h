@@ -78,9 +78,11 @@ class LeftRows {
   int64_t stride_;
 };
 
-// The most rows of a tile, and the tiles that so many rows are.
+// The most rows of a tile of a whole panel, and the tiles that so many rows are; likewise of a panel of so many
+// columns.
 int64_t RowsOfTile();
 int64_t TilesOfRows(int64_t rows);
+int64_t TilesOfPanel(int64_t rows, int64_t columns);
 
 // With those that fill up the last vector, as packed panels have them.
 inline int64_t PaddedColumns(int64_t columns) { return DivideUp(columns, LanesHere()) * LanesHere(); }

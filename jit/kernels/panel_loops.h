@@ -1,8 +1,13 @@
 // The loops of panel.cpp, for whatever vectors the namespace around has (vector_avx512.h, vector_avx2.h). Included
 // once for each, where code for these is compiled.
 
-// With their sums, two vectors of the panel and one element of the left-hand side in registers.
-constexpr int kMostRows = kSumRegisters < 24 ? 6 : 14;
+// Rows of a tile at most, by the panel's vectors: their sums, these vectors and one element of the left-hand side are
+// in registers.
+constexpr int MostRows(int vectors) {
+  if (kSumRegisters < 24) return vectors == 1 ? 12 : 6;
+  return 14;
+}
+constexpr int kMostRows = MostRows(1);
 
 // `kChains`: sums that are added up at the end, so that a few rows do not wait for each other's additions. `kIsDense`:
 // numbers of a row lie side by side, and those of the panel one vector after the other. Several of the inner size are
@@ -123,14 +128,14 @@ void ComputeTile(const Tile& tile) {
 using TileFunction = void (*)(const Tile&);
 
 template <bool kIsDense, int kVectors, size_t... kIndex>
-constexpr std::array<TileFunction, sizeof...(kIndex)> TileFunctions(std::index_sequence<kIndex...>) {
+constexpr std::array<TileFunction, kMostRows> TileFunctions(std::index_sequence<kIndex...>) {
   return {ComputeTile < static_cast<int>(kIndex) + 1, kVectors, kIndex == 0 ? 4 : kIndex < 3 ? 2 : 1, kIsDense > ...};
 }
 
 template <bool kIsDense>
 constexpr std::array<std::array<TileFunction, kMostRows>, 2> kTilesOf = {
-    TileFunctions<kIsDense, 1>(std::make_index_sequence<kMostRows>()),
-    TileFunctions<kIsDense, 2>(std::make_index_sequence<kMostRows>())};
+    TileFunctions<kIsDense, 1>(std::make_index_sequence<MostRows(1)>()),
+    TileFunctions<kIsDense, 2>(std::make_index_sequence<MostRows(2)>())};
 
 // Of operands that are dense; by the number of vectors and of rows, each less 1.
 constexpr std::array kTiles = {kTilesOf<false>, kTilesOf<true>};

@@ -21,9 +21,9 @@ void MultiplyBlock(const Product& product, const ProductPart& part, const Range&
     const int64_t columns = std::min(product.columns - panel * width, width);
     return product.packed + panel * width * product.inner + PaddedColumns(columns) * begin;
   };
-  const int64_t tiles = TilesOfRows(part.row_end - part.row_begin);
   for (int64_t panel = part.panel_begin; panel < part.panel_end; ++panel) {
-    const int64_t column = panel * width;
+    const int64_t column = panel * width, columns = std::min(product.columns - column, width);
+    const int64_t tiles = TilesOfPanel(part.row_end - part.row_begin, columns);
     NextPanel next;
     if (panel + 1 < part.panel_end) {
       next = NextPanel(panel_at(panel + 1, inner.begin), width * inner.size(), tiles);
@@ -36,9 +36,9 @@ void MultiplyBlock(const Product& product, const ProductPart& part, const Range&
                    .segment = inner.size(),
                    .rows = part.row_end - part.row_begin,
                    .panel = panel_at(panel, inner.begin),
-                   .panel_stride = PaddedColumns(std::min(product.columns - column, width)),
+                   .panel_stride = PaddedColumns(columns),
                    .is_first_read = (panel == part.panel_begin && is_first) || tiles == 1,
-                   .columns = std::min(product.columns - column, width),
+                   .columns = columns,
                    .bias = is_last && product.bias != nullptr ? product.bias + column : nullptr,
                    .result = product.result + part.row_begin * product.result_stride + column,
                    .result_stride = product.result_stride,

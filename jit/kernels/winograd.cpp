@@ -236,15 +236,15 @@ class TileBlock {
     const int64_t plane = tiles_.size() * PanelColumns() + kLineFloats;
     float* const products = Aligned(memory, method_.products() * plane + kLineFloats);
     const int64_t floats = inner_ * panel.padded, parts = std::max<int64_t>(DivideUp(inner_, kMostInner), 1);
+    const int64_t tiles = TilesOfPanel(tiles_.size(), panel.columns);
     for (int64_t i = 0; i < method_.products(); ++i) {
       const float* const numbers = panel.packed + i * floats;
       for (int64_t part = 0; part < parts; ++part) {
         const Range inner = PartOf(inner_, part, parts);
         const float* const here = numbers + inner.begin * panel.padded;
         const bool ends = is_last && i + 1 == method_.products() && part + 1 == parts;
-        NextPanel next = ends ? NextPanel()
-                              : NextPanel(here + inner.size() * panel.padded, inner.size() * panel.padded,
-                                          TilesOfRows(tiles_.size()));
+        NextPanel next =
+            ends ? NextPanel() : NextPanel(here + inner.size() * panel.padded, inner.size() * panel.padded, tiles);
         const int64_t whole[] = {0};
         MultiplyPanel({.left = sums_ + i * plane_ + inner.begin,
                        .left_stride = patch_,
@@ -253,7 +253,7 @@ class TileBlock {
                        .rows = tiles_.size(),
                        .panel = here,
                        .panel_stride = panel.padded,
-                       .is_first_read = (is_first && i == 0 && part == 0) || TilesOfRows(tiles_.size()) == 1,
+                       .is_first_read = (is_first && i == 0 && part == 0) || tiles == 1,
                        .columns = panel.columns,
                        .result = products + i * plane,
                        .result_stride = PanelColumns(),
