@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 
+#include "jit/kernels/panel.h"
 #include "jit/kernels/target.h"
 
 namespace hearth::kernels {
@@ -12,6 +13,8 @@ namespace {
 // Floats of the input's rows that are read for all channels before the next ones are, so that they stay in a
 // processor's own cache.
 constexpr int64_t kChunkFloats = int64_t{1} << 17;
+// Floats of kernels that stay in the first cache beside what they are multiplied with.
+constexpr int64_t kKernelFloats = int64_t{1} << 11;
 // Multiplications that are worth a part of their own, and about how long one takes.
 constexpr int64_t kLeastPartWork = int64_t{1} << 15;
 constexpr double kNanosecondsOfProduct = 0.08;
@@ -71,27 +74,32 @@ void PackDepthwise(const float* kernels, int64_t channels, int64_t kernel_height
 DepthwiseParts::DepthwiseParts(const ImageConvolution& convolution, int threads)
     : convolution_(convolution), panels_(DivideUp(convolution.channels, ChannelsOfPanel())) {
   const ConvolutionSide &height = convolution.height, &width = convolution.width;
+  const int64_t kernel = height.kernel * width.kernel;
+  panels_of_part_ = std::clamp<int64_t>(kKernelFloats / std::max<int64_t>(ChannelsOfPanel() * kernel, 1), 1,
+                                        std::max<int64_t>(panels_, 1));
+  panel_parts_ = DivideUp(panels_, panels_of_part_);
   const int64_t input_row = width.input * convolution.channels * std::min(height.stride, height.kernel);
   rows_ = std::clamp<int64_t>(kChunkFloats / std::max<int64_t>(input_row, 1), 1, std::max<int64_t>(height.result, 1));
   // Several parts a thread, unless they get too small.
-  const int64_t work = width.result * ChannelsOfPanel() * height.kernel * width.kernel;
+  const int64_t work = width.result * ChannelsOfPanel() * kernel * panels_of_part_;
   const int64_t least_rows = std::max<int64_t>(kLeastPartWork / std::max<int64_t>(work, 1), 1);
-  const int64_t others = convolution.images * panels_;
+  const int64_t others = convolution.images * panel_parts_;
   if (threads > 1 && others < 4 * threads) {
     const int64_t wanted = DivideUp(4 * threads, std::max<int64_t>(others, 1));
     rows_ = std::min(rows_, std::max(DivideUp(height.result, wanted), least_rows));
   }
   chunks_ = DivideUp(height.result, rows_);
   nanoseconds_ = kNanosecondsOfProduct * static_cast<double>(rows_ * work);
-  count_ = convolution.images * chunks_ * panels_;
+  count_ = convolution.images * chunks_ * panel_parts_;
 }
 
 void DepthwiseParts::Compute(int64_t begin, int64_t end) const {
-  const auto compute = HasAvx512() ? avx512::ComputePanelRows : avx2::ComputePanelRows;
+  const auto compute = HasAvx512() ? avx512::ComputeRows : avx2::ComputeRows;
   for (int64_t part = begin; part < end; ++part) {
-    const int64_t panel = part % panels_, chunk = part / panels_ % chunks_, image = part / panels_ / chunks_;
-    const int64_t row = chunk * rows_;
-    compute(convolution_, image, panel, row, std::min(row + rows_, convolution_.height.result));
+    const int64_t chunk = part / panel_parts_ % chunks_, image = part / panel_parts_ / chunks_;
+    const int64_t row = chunk * rows_, panel = part % panel_parts_ * panels_of_part_;
+    compute(convolution_, image, {row, std::min(row + rows_, convolution_.height.result)},
+            {panel, std::min(panel + panels_of_part_, panels_)});
   }
 }
 

@@ -128,15 +128,16 @@ at::Tensor Repeated(const ImagesOfPixels& images, at::IntArrayRef sizes, int64_t
 // vectors empty.
 constexpr int kThreadsForGroups = 4;
 
-// Whether kernels of hearth's own compute it, whatever the library has for it. On one thread the library is as good,
-// but for depthwise ones with AVX-512, and for groups of whole vectors of AVX2; several are sooner awake for ours, and
-// every other operator of a plan shares its work with the same threads (support/worker_threads.h).
+// Whether kernels of hearth's own compute it, whatever the library has for it. Those of one pixel and depthwise ones
+// are the faster ones. For others, the library is as good on one thread, but for groups of whole vectors of AVX2;
+// several threads are sooner awake for ours, and every other operator of a plan shares its work with the same ones
+// (support/worker_threads.h).
 bool PrefersOwnKernels(const Convolution& convolution) {
   if (!kernels::HasVectors() || IsOfVolumes(convolution)) return false;
+  if (IsDepthwise(convolution) || IsOfSinglePixels(convolution)) return true;
   const int threads = at::get_num_threads();
-  if (IsDepthwise(convolution)) return threads > 1 || kernels::HasAvx512();
   const int64_t groups = convolution.settings().groups, of_group = convolution.weight_sizes()[0] / groups;
-  if (groups == 1) return threads > 1 || IsOfSinglePixels(convolution);
+  if (groups == 1) return threads > 1;
   const bool fills_all = of_group % kernels::LanesHere() == 0, fills_half = 2 * of_group >= kernels::LanesHere();
   return (fills_all && !kernels::HasAvx512()) || (fills_half && threads >= kThreadsForGroups);
 }
