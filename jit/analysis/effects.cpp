@@ -32,10 +32,10 @@ bool IsContainer(const c10::Type& type) {
   return type.kind() == c10::TypeKind::ListType || type.kind() == c10::TypeKind::DictType;
 }
 
-// Whether its operator makes a new list or dict.
+// Whether a list or dict that it gives is a new one, as a literal, a copy, a slice or a sum of lists is.
 bool MakesListOrDict(const Node& node) {
-  return node.kind() == sym::kListConstruct || node.kind() == sym::kDictConstruct || node.kind() == c10::aten::dict ||
-         node.kind() == c10::aten::list;
+  if (node.op() != nullptr) return !node.op()->announced_effects().may_alias;
+  return node.kind() == sym::kListConstruct || node.kind() == sym::kDictConstruct;
 }
 
 }  // namespace

@@ -1,5 +1,9 @@
 #include "jit/passes/build_lists.h"
 
+#include <ATen/core/List.h>
+#include <ATen/core/jit_type.h>
+
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
@@ -20,7 +24,9 @@ constexpr size_t kMaxElements = 256;
 // What reads a list now and keeps nothing of it but, perhaps, elements.
 bool OnlyAsks(const Node& node) {
   const OperatorDefinition& definition = DefinitionOf(node.kind());
-  const bool reads = definition.list == ListRole::kRead || definition.list == ListRole::kTake ||
+  const bool gives_numbers =
+      std::ranges::none_of(node.outputs(), [](const Value* output) { return HasMemory(*output->type()); });
+  const bool reads = gives_numbers || definition.list == ListRole::kRead || definition.list == ListRole::kTake ||
                      definition.list == ListRole::kCopy || definition.kind == OperatorClass::kJoin;
   return node.kind() == sym::kListUnpack || (reads && node.op() != nullptr && !EffectsOf(node).writes);
 }
@@ -33,14 +39,48 @@ class ListBuilder {
  private:
   void Walk(Block* block) {
     positions_.clear();
-    std::vector<Node*> lists;
+    std::vector<Node*> lists, copies;
     for (Node* node : *block) {
       if (node->kind() == sym::kListConstruct) lists.push_back(node);
+      if (IsCopyOfConstant(*node)) copies.push_back(node);
     }
+    for (Node* copy : copies) lists.push_back(Literal(copy));
     for (Node* list : lists) TryBuild(list);
     for (Node* node : *block) {
       for (Block* inner : node->blocks()) Walk(inner);
     }
+  }
+
+  static bool IsCopyOfConstant(const Node& node) {
+    if (node.kind() != c10::aten::copy && node.kind() != c10::aten::list) return false;
+    const c10::IValue* const list = node.inputs().size() == 1 ? ConstantOf(*node.input(0)) : nullptr;
+    return list != nullptr && list->isList() && list->toListRef().size() <= kMaxElements &&
+           !HasMemory(*list->toList().elementType());
+  }
+
+  // In the place of a copy, which goes.
+  Node* Literal(Node* copy) {
+    const c10::List<c10::IValue> list = ConstantOf(*copy->input(0))->toList();
+    Node* literal = graph_.Create(sym::kListConstruct, {}, 1);
+    const auto place = [&](Node* made) {
+      made->SetRange(copy->range());
+      made->SetInlinedCall(copy->inlined_call());
+      made->InsertBefore(copy);
+    };
+    for (const c10::IValue& element : list.vec()) {
+      Node* constant = graph_.Create(sym::kConstant, {}, 1);
+      constant->SetAttribute(sym::kValueAttr, element);
+      constant->output()->SetType(list.elementType());
+      place(constant);
+      literal->AddInput(constant->output());
+    }
+    literal->output()->SetType(copy->output()->type());
+    literal->output()->SetName(copy->output()->name());
+    place(literal);
+    copy->output()->ReplaceAllUsesWith(literal->output());
+    copy->Destroy();
+    changed_ = true;
+    return literal;
   }
 
   // The node of `block` itself that holds `node`, or is it.
@@ -64,7 +104,7 @@ class ListBuilder {
       // What may be a place to go on from, or is seen in part, or happens in some runs only, is left alone.
       const Node& change = *use.user;
       if (change.block() != block || change.prev()->kind() == sym::kFrameState) return;
-      if (IsAppend(change) && change.output()->HasUses()) return;
+      if (change.kind() != c10::aten::pop && change.output()->HasUses()) return;
       changes.push_back(use.user);
     }
     if (changes.empty() || list->inputs().size() + changes.size() > kMaxElements) return;
@@ -76,30 +116,33 @@ class ListBuilder {
       const Node* at = AncestorIn(block, use.user);
       if (!Changes(use) && position(at) < complete && !(OnlyAsks(*use.user) && !InClosure(*use.user, *block))) return;
     }
-    if (AllPopsFind(*list, changes)) Build(list, changes);
+    if (AllFindPlaces(*list, changes)) Build(list, changes);
   }
 
   static bool IsAppend(const Node& node) { return node.kind() == c10::aten::append; }
-  // Whether the user appends to the list, or pops from it.
+  // Whether the user appends to the list, pops from it or sets an element.
   static bool Changes(const Use& use) {
-    return (IsAppend(*use.user) || use.user->kind() == c10::aten::pop) && use.offset == 0;
+    const Symbol kind = use.user->kind();
+    return use.offset == 0 && (kind == c10::aten::append || kind == c10::aten::pop || kind == c10::aten::_set_item);
   }
 
-  // Which of `count` elements a pop takes; nothing if that is not known, or is none of them.
-  static std::optional<size_t> PlaceOf(const Node& pop, size_t count) {
-    const auto index = pop.inputs().size() == 2 ? IntegerOf(*pop.input(1)) : std::nullopt;
+  // Which of `count` elements is popped or set; nothing if that is not known, or is none of them.
+  static std::optional<size_t> PlaceOf(const Node& change, size_t count) {
+    const auto index = change.inputs().size() >= 2 ? IntegerOf(*change.input(1)) : std::nullopt;
     if (!index) return {};
     const int64_t place = *index < 0 ? *index + static_cast<int64_t>(count) : *index;
     return place >= 0 && place < static_cast<int64_t>(count) ? std::optional(static_cast<size_t>(place)) : std::nullopt;
   }
 
-  static bool AllPopsFind(const Node& list, const std::vector<Node*>& changes) {
+  static bool AllFindPlaces(const Node& list, const std::vector<Node*>& changes) {
     size_t count = list.inputs().size();
     for (const Node* change : changes) {
       if (IsAppend(*change)) {
         ++count;
-      } else if (!PlaceOf(*change, count--)) {
+      } else if (!PlaceOf(*change, count)) {
         return false;
+      } else if (change->kind() == c10::aten::pop) {
+        --count;
       }
     }
     return true;
@@ -139,10 +182,14 @@ class ListBuilder {
       place = changes[i];
       if (IsAppend(*place)) {
         elements.push_back(place->input(1));
+        continue;
+      }
+      const auto element = elements.begin() + static_cast<ptrdiff_t>(*PlaceOf(*place, elements.size()));
+      if (place->kind() == c10::aten::_set_item) {
+        *element = place->input(2);
       } else {
-        const auto popped = elements.begin() + static_cast<ptrdiff_t>(*PlaceOf(*place, elements.size()));
-        place->output()->ReplaceAllUsesWith(*popped);
-        elements.erase(popped);
+        place->output()->ReplaceAllUsesWith(*element);
+        elements.erase(element);
       }
     }
     for (Node* change : changes) change->Destroy();
