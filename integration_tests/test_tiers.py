@@ -351,9 +351,18 @@ class Growing(nn.Module):
         self.names = {"a": 1}
         self.words = ["x"]
         self.fixed = {"kept": 0.5}
+        self.rows = [[1], [2]]
+        self.scales = [0.5, 2.0]
 
     def forward(self, x: Tensor) -> Tensor:
         y = x * self.numbers[0] + len(self.numbers) * 100 + self.fixed["kept"]
+        y = y + len(self.rows[0]) * 10000 + len(self.rows[1]) * 20000
+        # Writes to lists that nobody else has.
+        scales, first = self.scales.copy(), self.scales[:1]
+        if x.size(0) > 2:
+            scales[0] = 3.0
+        first.append(0.25)
+        y = y * scales[0] * self.scales[0] + len(first) + len(self.scales)
         if "b" in self.names:
             y = y + 1000
         if "q" in self.words:
@@ -366,6 +375,9 @@ class Growing(nn.Module):
         self.numbers.append(5)
         self.names["b"] = 2
         self.words.append("q")
+        self.rows.copy()[1].append(4)
+        row = self.rows[0]
+        row.append(3)
         return x
 
 

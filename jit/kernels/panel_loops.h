@@ -58,10 +58,12 @@ void ComputeTile(const Tile& tile) {
         for (int i = 0; i < kVectors; ++i) right[i] = LoadUnaligned(panel + j * panel_stride + i * kLanes);
 #pragma GCC unroll 16
         for (int row = 0; row < kRows; ++row) {
+          // Or offsets that several addresses share would each have a register of their own.
           if (row % 3 == 0) asm("" : "+r"(bases[row / 3]), "+r"(apart));
           const Vector element = Broadcast(bases[row / 3][row % 3 * apart + j * step]);
 #pragma GCC unroll 16
           for (int i = 0; i < kVectors; ++i) {
+            // MultiplyAdd, but that the sum stays where it is.
             asm volatile("vfmadd231ps %2, %1, %0" : "+v"(sums[j % kChains][row][i]) : "v"(element), "v"(right[i]));
           }
         }
