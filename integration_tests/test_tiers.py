@@ -351,7 +351,7 @@ class Growing(nn.Module):
         self.names = {"a": 1}
         self.words = ["x"]
         self.fixed = {"kept": 0.5}
-        self.rows = [[1], [2]]
+        self.rows = [[True], [False]]
         self.scales = [0.5, 2.0]
 
     def forward(self, x: Tensor) -> Tensor:
@@ -375,9 +375,9 @@ class Growing(nn.Module):
         self.numbers.append(5)
         self.names["b"] = 2
         self.words.append("q")
-        self.rows.copy()[1].append(4)
+        self.rows.copy()[1].append(True)
         row = self.rows[0]
-        row.append(3)
+        row.append(False)
         return x
 
 
