@@ -17,6 +17,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <memory>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -79,9 +80,11 @@ const std::vector<Layer> kLayers = {
 std::vector<Layer> LayersOf(const char* file) {
   std::ifstream lines(file);
   std::vector<Layer> layers;
-  for (Layer layer; lines >> layer.name >> layer.channels >> layer.size >> layer.out_channels >> layer.kernel >>
-                    layer.stride >> layer.padding >> layer.groups;) {
-    layers.push_back(layer);
+  for (std::string line; std::getline(lines, line);) {
+    Layer& layer = layers.emplace_back();
+    const bool is_layer(std::istringstream(line) >> layer.name >> layer.channels >> layer.size >> layer.out_channels >>
+                        layer.kernel >> layer.stride >> layer.padding >> layer.groups);
+    TORCH_CHECK(is_layer, "a name and seven numbers expected in '", file, "', not '", line, "'");
   }
   TORCH_CHECK(!layers.empty(), "no layers in '", file, "'");
   return layers;

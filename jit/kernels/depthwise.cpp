@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 
 #include "jit/kernels/panel.h"
 #include "jit/kernels/target.h"

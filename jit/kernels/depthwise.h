@@ -32,8 +32,8 @@ class DepthwiseParts {
  private:
   const ImageConvolution& convolution_;
   int64_t panels_;                        // of channels
-  int64_t panels_of_part_, panel_parts_;  // of a part; parts that a row of the result has
-  int64_t rows_, chunks_;                 // of the result in a part; parts that a column of it has
+  int64_t panels_of_part_, panel_parts_;  // in how many parts they are
+  int64_t rows_, chunks_;                 // of the result, of a part; in how many parts those of an image are
   int64_t count_;
   double nanoseconds_;
 };

@@ -189,8 +189,7 @@ void ComputeRows(const ImageConvolution& convolution, int64_t image, const Range
   const int64_t kernel = height.kernel * width.kernel;
   const PixelFunctions& functions = FunctionsFor(width);
   const RowCut cut(width.result);
-  const bool is_relu = convolution.activation == Activation::kRelu;
-  const Activation later = is_relu ? Activation::kNone : convolution.activation;
+  const ActivationSteps steps = StepsOf(convolution.activation);
   const int64_t reach = (kPixelCounts[cut.index] - 1) * width.stride + (width.kernel - 1) * width.dilation;
   const float* const input = convolution.input + image * height.input * width.input * input_stride;
   PixelTile tile{.input = nullptr,
@@ -208,7 +207,7 @@ void ComputeRows(const ImageConvolution& convolution, int64_t image, const Range
                  .stride = width.stride,
                  .dilation = width.dilation,
                  .adds = convolution.adds,
-                 .least = is_relu ? 0 : -std::numeric_limits<float>::infinity(),
+                 .least = steps.least,
                  .last = 0};
   for (int64_t y = rows.begin; y < rows.end; ++y) {
     // The kernel's rows that fall into the image.
@@ -235,7 +234,8 @@ void ComputeRows(const ImageConvolution& convolution, int64_t image, const Range
         tile.last = channels - (vectors - 1) * kLanes;
         const Place place = tile.last < kLanes ? kPartial : is_inside ? kInside : kAtEdge;
         functions[static_cast<size_t>(vectors - 1)][cut.index][place](tile);
-        Activate(later, convolution.slope, tile.result, tile.pixels, channels, stride);
+        if (steps.later != Activation::kNone)
+          Activate(steps.later, convolution.slope, tile.result, tile.pixels, channels, stride);
       }
     }
   }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -74,6 +73,7 @@ const char* NextPanel::Take() {
 void MultiplyPanel(const PanelProduct& product, NextPanel& next) {
   const int64_t lanes = LanesHere(), vectors = DivideUp(product.columns, lanes);
   const int64_t inner = std::max<int64_t>(product.segment * static_cast<int64_t>(product.segments.size()), 1);
+  const ActivationSteps steps = StepsOf(product.activation);
   Tile tile{.left = product.left,
             .left_stride = product.left_stride,
             .left_step = product.left_step,
@@ -87,7 +87,7 @@ void MultiplyPanel(const PanelProduct& product, NextPanel& next) {
             .result_stride = product.result_stride,
             .continues = product.continues,
             .adds = product.adds,
-            .least = product.activation == Activation::kRelu ? 0 : -std::numeric_limits<float>::infinity(),
+            .least = steps.least,
             .last = product.columns - (vectors - 1) * lanes,
             .fetched = nullptr,
             .fetched_stride = 0};
@@ -111,8 +111,8 @@ void MultiplyPanel(const PanelProduct& product, NextPanel& next) {
       tile.fetched_stride = 0;
     }
     functions[height - 1](tile);
-    if (product.activation != Activation::kNone && product.activation != Activation::kRelu)
-      Activate(product.activation, product.slope, tile.result, height, product.columns, product.result_stride);
+    if (steps.later != Activation::kNone)
+      Activate(steps.later, product.slope, tile.result, height, product.columns, product.result_stride);
     tile.left += height * product.left_stride;
     if (tile.row_bias != nullptr) tile.row_bias += height;
     tile.result += height * product.result_stride;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -60,27 +61,27 @@ class ListBuilder {
 
   // In the place of a copy, which goes.
   Node* Literal(Node* copy) {
+    const InsertionGuard at(&graph_, copy);
+    graph_.SetCurrentRange(copy->range());
     const c10::List<c10::IValue> list = ConstantOf(*copy->input(0))->toList();
-    Node* literal = graph_.Create(sym::kListConstruct, {}, 1);
-    const auto place = [&](Node* made) {
-      made->SetRange(copy->range());
-      made->SetInlinedCall(copy->inlined_call());
-      made->InsertBefore(copy);
-    };
-    for (const c10::IValue& element : list.vec()) {
-      Node* constant = graph_.Create(sym::kConstant, {}, 1);
-      constant->SetAttribute(sym::kValueAttr, element);
-      constant->output()->SetType(list.elementType());
-      place(constant);
-      literal->AddInput(constant->output());
-    }
-    literal->output()->SetType(copy->output()->type());
-    literal->output()->SetName(copy->output()->name());
-    place(literal);
+    std::vector<Value*> elements;
+    for (const c10::IValue& element : list.vec())
+      elements.push_back(graph_.InsertConstant(element, list.elementType()));
+    Node* literal = graph_.Insert(ListLike(*copy->output(), elements, *copy));
     copy->output()->ReplaceAllUsesWith(literal->output());
     copy->Destroy();
     changed_ = true;
     return literal;
+  }
+
+  // Not yet in a block: with the type and name of another list, as code that stands where `place` does.
+  Node* ListLike(const Value& list, std::span<Value* const> elements, const Node& place) {
+    Node* made = graph_.Create(sym::kListConstruct, elements, 1);
+    made->output()->SetType(list.type());
+    made->output()->SetName(list.name());
+    made->SetRange(place.range());
+    made->SetInlinedCall(place.inlined_call());
+    return made;
   }
 
   // The node of `block` itself that holds `node`, or is it.
@@ -169,12 +170,7 @@ class ListBuilder {
     Node* place = list;
     for (size_t i = 0; i <= changes.size(); ++i) {
       if (!questions[i].empty()) {
-        Node* so_far = graph_.Create(sym::kListConstruct, std::span<Value* const>(elements), 1);
-        so_far->output()->SetType(list->output()->type());
-        so_far->output()->SetName(list->output()->name());
-        so_far->SetRange(place->range());
-        so_far->SetInlinedCall(place->inlined_call());
-        so_far->InsertAfter(place);
+        Node* so_far = ListLike(*list->output(), elements, *place)->InsertAfter(place);
         positions_.emplace(so_far, positions_.at(place));
         for (const Use& use : questions[i]) use.user->ReplaceInput(use.offset, so_far->output());
       }
