@@ -1,5 +1,6 @@
 """What runs a model in turns with others. Each engine has `time(milliseconds)`, the median of its calls in a turn of
-that length, in milliseconds, and `answer`, what it gave for the inputs, on the CPU. It is warmed up when it is made.
+that length, in milliseconds, `answer`, what it gave for the inputs, on the CPU, and `process_number`, of the process
+that it runs in. It is warmed up when it is made.
 
 On a GPU a call ends when its answer is on the CPU and its stream is idle, as a request does; inputs are there before.
 """
@@ -67,6 +68,7 @@ class InProcess:
 
     def __init__(self, process, engine, folder, answers=True):
         self.process = process
+        self.process_number = process.process.pid
         self.engine = engine
         self.answer = process.answer(engine, pathlib.Path(folder) / "answer.pt") if answers else None
 
@@ -78,6 +80,7 @@ class InPython:
     """A callable of this process. `context` makes what its calls run in; `convert` makes tensors of its last answer."""
 
     def __init__(self, call, context=torch.inference_mode, convert=lambda answer: answer):
+        self.process_number = os.getpid()
         self.call = call
         self.context = context
         with context():

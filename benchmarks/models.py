@@ -7,8 +7,8 @@
 
 Random weights from a seed (model_list.py). hearth's plan has a process of its own (model_benchmark), and so has the other
 build's; one more has hearth's interpreter and torch.jit, this one the other rivals (engines.py). Round by round all
-engines take a turn of some milliseconds on the same inputs, in an order that is drawn anew; a turn's figure is the
-median of its calls. A ratio is how many times as long a rival takes as hearth's plan (ratios.py). Every engine's answer
+engines take a turn of some milliseconds on the same inputs, in an order that is drawn anew, each when the threads of the
+one before sleep (idle.py); a turn's figure is the median of its calls. A ratio is how many times as long a rival takes as hearth's plan (ratios.py). Every engine's answer
 is compared with eager torch's; what differs too much, or does not run, is named, and the exit status is 1 if it is
 hearth's.
 """
@@ -29,6 +29,7 @@ import torch
 
 from benchmarks import ROOT
 from benchmarks.engines import IN_BINARY, IN_PYTHON, EngineError, InProcess, Process, distance, make_in_python, rounding
+from benchmarks.idle import wait_until_idle
 from benchmarks.model_list import DTYPES, FIXED, LIBRARIES, MODELS, ON_CPU, ON_GPU, PRODUCTS, SMALL, make
 from benchmarks.ratios import cell, ratios, slower
 from benchmarks.run import machine, table
@@ -68,9 +69,11 @@ class Measurement:
             engines = self.make_engines(pathlib.Path(folder), processes, batch, threads, options)
             self.times = {engine: [] for engine in engines}
             order, turns = list(engines), random.Random(SEED)
+            numbers = {engine.process_number for engine in engines.values()}
             for _ in range(options.rounds):
                 turns.shuffle(order)
                 for engine in order:
+                    wait_until_idle(numbers)
                     self.times[engine].append(engines[engine].time(options.milliseconds))
 
     def make_engines(self, folder, processes, batch, threads, options):
