@@ -8,9 +8,9 @@
 Random weights from a seed (model_list.py). hearth's plan has a process of its own (model_benchmark), and so has the other
 build's; one more has hearth's interpreter and torch.jit, this one the other rivals (engines.py). Round by round all
 engines take a turn of some milliseconds on the same inputs, in an order that is drawn anew, each when the threads of the
-one before sleep (idle.py); a turn's figure is the median of its calls. A ratio is how many times as long a rival takes as hearth's plan (ratios.py). Every engine's answer
-is compared with eager torch's; what differs too much, or does not run, is named, and the exit status is 1 if it is
-hearth's.
+one before sleep (idle.py); a turn's figure is the median of its calls. A ratio is how many times as long a rival takes as hearth's plan (ratios.py); the best of several
+rivals is told by model, those that are written by hand left out. Every engine's answer is compared with eager torch's;
+what differs too much, or does not run, is named, and the exit status is 1 if it is hearth's.
 """
 
 import argparse
@@ -32,7 +32,7 @@ from benchmarks.engines import IN_BINARY, IN_PYTHON, EngineError, InProcess, Pro
 from benchmarks.idle import wait_until_idle
 from benchmarks.model_list import DTYPES, FIXED, LIBRARIES, MODELS, ON_CPU, ON_GPU, PRODUCTS, SMALL, make
 from benchmarks.ratios import cell, ratios, slower
-from benchmarks.run import machine, table
+from benchmarks.run import commit, machine, table
 from integration_tests.networks import SEED
 from integration_tests.values import to
 
@@ -123,6 +123,10 @@ class Measurement:
         """Of each round; None of a rival that did not run."""
         return ratios(self.times[rival], self.times[self.plan]) if rival in self.times else None
 
+    def best(self, rivals):
+        """(ratio, rival) of the one that takes the least time; None if none ran."""
+        return min(((statistics.median(self.ratios(rival)), rival) for rival in rivals if rival in self.times), default=None)
+
     def milliseconds(self, engine):
         return f"{statistics.median(self.times[engine]):.3f}" if engine in self.times else "-"
 
@@ -147,13 +151,15 @@ class Section:
         self.plan = f"hearth:{options.tier}"
         self.against = [BASELINE, *([BEFORE] if options.before else []), *options.rivals]
         self.rivals = options.rivals
+        peers = [rival for rival in options.rivals if not rival.startswith("ceiling:")]
+        self.peers = peers if len(peers) > 1 else []  # of which the best is told
         self.measured, self.rows, self.misses = [], [], []
         self.failed = False
         for name in options.models:
             self.add(name, batch, threads, options)
 
     def add(self, name, batch, threads, options):
-        columns = 2 + 2 * len(self.against)
+        columns = 2 + 2 * len(self.against) + bool(self.peers)
         try:
             measurement = Measurement(name, batch, threads, options)
         except EngineError as error:
@@ -164,10 +170,15 @@ class Section:
             self.measured.append(measurement)
             of_rivals = [measurement.ratios(rival) for rival in self.against]
             self.rows.append([name, *(measurement.milliseconds(engine) for engine in [self.plan, *self.against]),
-                              *(cell([rounds]) if rounds else "-" for rounds in of_rivals)])
+                              *(cell([rounds]) if rounds else "-" for rounds in of_rivals), *self.best(measurement)])
             self.misses += [f"{name}, {engine}: {miss}." for engine, miss in measurement.misses.items()]
             self.failed = self.failed or any(engine.startswith("hearth") for engine in measurement.misses)
         print(" ".join(self.rows[-1]), file=sys.stderr, flush=True)
+
+    def best(self, measurement):
+        if self.peers:
+            best = measurement.best(self.peers)
+            yield f"{best[0]:.2f} {best[1]}" if best else "-"
 
     def by_model(self, rival, names):
         """The ratios of those that the rival could run."""
@@ -185,11 +196,14 @@ class Section:
                 ran = self.by_model(rival, chosen)
                 missing = "" if len(ran) == len(chosen) else f" of {len(ran)}"
                 cells.append(cell(list(ran.values())) + missing if ran else "-")
+            if self.peers:
+                bests = [best[0] for one in self.measured if one.name in chosen and (best := one.best(self.peers))]
+                cells.append(f"{statistics.geometric_mean(bests):.2f}" if bests else "-")
             yield [title] + [""] * (1 + len(self.against)) + cells
 
     def text(self):
         header = ["model", *(f"{engine}, ms" for engine in [self.plan, *self.against]),
-                  *(f"{rival} by plan" for rival in self.against)]
+                  *(f"{rival} by plan" for rival in self.against), *(["best of the others by plan"] if self.peers else [])]
         notes = [note for one in self.measured for note in one.about_products(self.rivals)]
         for rival in self.against:
             if rival != BASELINE and (ran := self.by_model(rival, [one.name for one in self.measured])):
@@ -250,7 +264,7 @@ def main():
     options.rivals = list(without_what_is_missing(options.rivals))
     processors = len(os.sched_getaffinity(0))
     gpu = "" if options.device == "cpu" else f", {torch.cuda.get_device_name(options.device)}"
-    text = (f"Machine: {machine()}{gpu}. torch {torch.__version__}. {options.rounds} rounds of "
+    text = (f"Machine: {machine()}{gpu}. Commit: {commit()}. torch {torch.__version__}. {options.rounds} rounds of "
             f"{options.milliseconds:g} ms an engine.\nIn brackets the lower 95 % bound of the ratio. Calls and their "
             f"forks have {torch.get_num_interop_threads()} threads beside the caller's, in hearth as in torch.jit.\n")
     failed = False

@@ -96,9 +96,14 @@ class Network {
     return {dims, memory::data_type::f32, strides};
   }
   static Descriptor Any(const Dims& dims) { return {dims, memory::data_type::f32, memory::format_tag::any}; }
-  // Of an image that a step writes.
+  // Of an image that a step writes. Blocks are as wide as a vector: for others oneDNN has no kernels but its reference.
   Descriptor Image(const Dims& dims) const {
-    return {dims, memory::data_type::f32, blocked_ ? memory::format_tag::nChw16c : memory::format_tag::nhwc};
+#ifdef __AVX512F__
+    constexpr auto kBlocks = memory::format_tag::nChw16c;
+#else
+    constexpr auto kBlocks = memory::format_tag::nChw8c;
+#endif
+    return {dims, memory::data_type::f32, blocked_ ? kBlocks : memory::format_tag::nhwc};
   }
 
   // Of the network's input, as its first convolution wants it.

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""How near a GPU's fused kernels come to the bandwidth of a plain device copy, beside torch.compile and eager torch:
+"""How near fused kernels come to the bandwidth of a plain copy, beside torch.compile and eager torch:
 
-    python3 -m benchmarks.gpu_kernels [--program "dist/run model_benchmark"] [--groups NAME...] [--dtypes float16 ...]
-              [--mib 1 16 128 512] [--rivals eager torch.compile] [--rounds N] [--output FILE.md]
+    python3 -m benchmarks.kernel_bandwidth [--device cuda] [--program "dist/run model_benchmark"] [--groups NAME...]
+              [--dtypes float16 ...] [--mib 1 16 128 512] [--rivals eager torch.compile] [--rounds N] [--output FILE.md]
 
-A group's size is what it must read and write. Small ones are run on several sets of inputs in turn. The copy is torch's
-`copy_` of as many bytes, read and written, in the same run.
+A group's size is what it must read and write. Small ones are run on several sets of inputs in turn. The copy is of as
+many bytes, read and written, in the same run: torch's `copy_`, and on the CPU, where all have one thread, the C library's
+if that is faster.
 
-torch's side is recorded as a CUDA graph and its replay timed by events. hearth's plan for the exact sizes is timed by
+On a GPU torch's side is recorded as a graph and its replay timed by events. hearth's plan for the exact sizes is timed by
 model_benchmark, whose calls copy inputs and answers, too: so a program's answer is one number of each result, and what
 the same program takes that reads these numbers of the inputs is taken off. hearth's numbers are compared with eager
 torch's.
@@ -27,6 +28,7 @@ import threading
 import time
 from typing import Callable, NamedTuple
 
+import numpy
 import torch
 from torch.nn import functional
 
@@ -40,11 +42,22 @@ from integration_tests.values import to
 
 MIB = 1 << 20
 ENGINE = "hearth:exact"
-GOAL = 0.85  # of the copy's bandwidth
 SMALL = 32  # MiB, below which a program has SETS sets of inputs
 SETS = 16
 STARTED_AT_ONCE = 8
 TRACING = threading.Lock()  # torch traces and seeds for one thread at a time
+
+
+class Way(NamedTuple):
+    """How kernels of a kind of device are measured, where nobody says otherwise."""
+    program: str
+    dtypes: list
+    mib: list
+    goal: float  # of the copy's bandwidth
+
+
+WAYS = {"cpu": Way(str(ROOT / "build" / "release" / "bin" / "model_benchmark"), ["float32"], [1, 16, 128], 0.80),
+        "cuda": Way("dist/run model_benchmark", list(DTYPES), [1, 16, 128, 512], 0.85)}
 
 
 class Group(NamedTuple):
@@ -194,7 +207,10 @@ class Case:
 def copy_seconds(moved, sets, device, options):
     sources = [torch.zeros(moved // 2, dtype=torch.uint8, device=device) for _ in range(sets)]
     target = torch.empty_like(sources[0])
-    return timed(lambda: [target.copy_(source) for source in sources] and None, options) / sets
+    taken = [timed(lambda: [target.copy_(source) for source in sources] and None, options)]
+    if device == "cpu":
+        taken.append(timed(lambda: [numpy.copyto(target.numpy(), source.numpy()) for source in sources] and None, options))
+    return min(taken) / sets
 
 
 def timed(call, options):
@@ -275,7 +291,7 @@ class Report:
                 share = copy / taken[name]
                 self.shares[name].append(share)
                 cells += [f"{moved / taken[name] / 1e9:.0f}", f"{share:.2f}"]
-                if name == "hearth" and share < GOAL:
+                if name == "hearth" and share < self.options.goal:
                     self.below.append(f"{case.name}, {case.dtype}, {size:g} MiB ({share:.2f})")
             else:
                 cells += ["-", "-"]
@@ -288,6 +304,7 @@ class Report:
 
     def text(self):
         options = self.options
+        threads = " One thread." if options.device == "cpu" else ""
         gpu = "" if options.device == "cpu" else f", {torch.cuda.get_device_name(options.device)}"
         header = ["group", "dtype", "MiB", "copy, GB/s"]
         for name in self.shares:
@@ -296,11 +313,11 @@ class Report:
                  f"(geometric mean of {len(shares)})"
                  for name, shares in self.shares.items() if shares]
         if self.shares["hearth"]:
-            notes.append(f"hearth below {GOAL:g} of the copy: {'; '.join(self.below) or 'none'}")
+            notes.append(f"hearth below {options.goal:g} of the copy: {'; '.join(self.below) or 'none'}")
         return "\n\n".join([
             f"Machine: {machine()}{gpu}. Commit: {commit()}. torch {torch.__version__}. "
-            f"Medians of {options.rounds} rounds.\n"
-            f"Groups below {SMALL} MiB have {SETS} sets of inputs in turn; what fits the GPU's cache may stay there.",
+            f"Medians of {options.rounds} rounds.{threads}\n"
+            f"Groups below {SMALL} MiB have {SETS} sets of inputs in turn; what fits a cache may stay there.",
             table(header, self.rows), "\n".join(f"- {note}." for note in [*notes, *self.misses])]) + "\n"
 
 
@@ -312,25 +329,35 @@ def cases(options):
                     yield Case(name, dtype, mib, sets, options)
 
 
+def defaults(name):
+    return "; ".join(f"{device}: {getattr(way, name)}" for device, way in WAYS.items())
+
+
 def parsed():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", default="dist/run model_benchmark")
-    parser.add_argument("--device", default="cuda", help="another than cuda tries this script itself")
+    parser.add_argument("--device", default="cpu", help="cpu, cuda or cuda:N")
+    parser.add_argument("--program", help=defaults("program"))
     parser.add_argument("--groups", nargs="+", choices=GROUPS, default=list(GROUPS), metavar="GROUP",
                         help=", ".join(GROUPS))
-    parser.add_argument("--dtypes", nargs="+", choices=DTYPES, default=list(DTYPES))
-    parser.add_argument("--mib", nargs="+", type=float, default=[1, 16, 128, 512])
+    parser.add_argument("--dtypes", nargs="+", choices=DTYPES, help=defaults("dtypes"))
+    parser.add_argument("--mib", nargs="+", type=float, help=defaults("mib"))
     parser.add_argument("--rivals", nargs="*", choices=["eager", "torch.compile"], default=["eager", "torch.compile"])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--milliseconds", type=float, default=40, help="of a turn")
     parser.add_argument("--work", type=pathlib.Path, default=pathlib.Path("/dev/shm"), help="a folder for inputs")
     parser.add_argument("--output", type=pathlib.Path)
-    return parser.parse_args()
+    options = parser.parse_args()
+    way = WAYS[options.device.partition(":")[0]]
+    for name in ("program", "dtypes", "mib"):
+        setattr(options, name, getattr(options, name) or getattr(way, name))
+    options.goal = way.goal
+    return options
 
 
 def main():
     options = parsed()
     os.chdir(ROOT)
+    torch.set_num_threads(1)
     report = Report(options)
     waiting = list(cases(options))
     with concurrent.futures.ThreadPoolExecutor(STARTED_AT_ONCE) as threads:
