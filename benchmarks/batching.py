@@ -1,4 +1,4 @@
-#!/ usr / bin / env python3
+#!/usr/bin/env python3
 """What dynamic batching gains, beside what the model's own batch does:
 
     python3 -m benchmarks.batching [--hearth dist] [--device cuda] [--models mlp resnet50] [--clients 1 8 32]
@@ -7,18 +7,20 @@
 hearthd serves each model without batching and, once for each delay (microseconds, or `traffic` where the configuration
 has none, so that it follows traffic), with `dynamic_batching` and batches of up to 32, of which as many are under way at
 once as --runs says, if it does. It is asked over HTTP/1.1 by clients on this machine that have one request of one row
-under way at a time (rest_clients.py). The model's own batch is as many rows under way in two requests, without batching:
-its rows a second by those of single rows is its gain. All take turns.
+under way at a time (rest_load, which takes little of the processors). The model's own batch is as many rows under way in
+two requests, without batching: its rows a second by those of single rows is its gain. All take turns.
 Weights are random; a first answer of each model is compared with eager torch's.
 """
 
 import functools
+import json
 import statistics
+import subprocess
 import sys
+from typing import NamedTuple
 
 import torch
 
-from benchmarks.rest_clients import load
 from benchmarks.run import commit, machine, table
 from benchmarks.served_gpu import TOLERANCE, difference, gpu, hearthd, message_for, parser, run
 
@@ -70,9 +72,7 @@ def save_models(folder, names, delays, runs, sizes):
     for name in names:
         torch.manual_seed(SEED)
         module, _ = MODELS[name](1)
-        inputs = {
-rows: MODELS[name](rows)[1] for rows in {1, *(own_batch(size)[1] for size in sizes)
-  }}
+        inputs = {rows: MODELS[name](rows)[1] for rows in {1, *(own_batch(size)[1] for size in sizes)}}
         module = settle(awaken(module), *inputs[1])
         with torch.inference_mode():
             expected = [module(*inputs[1])]
@@ -85,10 +85,27 @@ rows: MODELS[name](rows)[1] for rows in {1, *(own_batch(size)[1] for size in siz
             torch.save(tuple(value), folder / f"{name}_rows_{rows}.pt")
 
 
+class Load(NamedTuple):
+    rate: float  # requests a second
+    p50: float  # seconds
+    p99: float
+
+
 class Benchmark:
     def __init__(self, options):
         self.options = options
         self.notes = []
+        hearth = options.hearth
+        self.client = [hearth / "run", "rest_load"] if hearth.is_dir() else [hearth.parent / "rest_load"]
+
+    def load(self, server, message, clients, seconds):
+        file = self.options.work / "request"
+        file.write_bytes(message)
+        done = subprocess.run([*self.client, str(server.port), file, str(clients), str(seconds)], capture_output=True, text=True)
+        if done.returncode != 0:
+            raise RuntimeError(f"rest_load, {clients} clients: {done.stderr.strip()}")
+        told = json.loads(done.stdout)
+        return Load(told["per_second"], told["p50_us"] / 1e6, told["p99_us"] / 1e6)
 
     def message(self, server, name, delay):
         folder = self.options.work / folder_of(name, delay)
@@ -102,27 +119,21 @@ class Benchmark:
         """{what: the loads of all rounds}, of each delay's message and of the model's own batch, which take turns."""
         own_clients, rows = own_batch(clients)
         arrays = torch.load(self.options.work / f"{name}_rows_{rows}.pt", weights_only=True)
-        turns = {
-delay: (message, clients) for delay, message in messages.items()}
+        turns = {delay: (message, clients) for delay, message in messages.items()}
         turns["own"] = (message_for(self.options.work / name, arrays), own_clients)
         for message, number in turns.values():
-            load(server.port, message, number, seconds=self.options.warm_up)
-        loads = {
-what: [] for what in turns}
+            self.load(server, message, number, self.options.warm_up)
+        loads = {what: [] for what in turns}
         for _ in range(self.options.rounds):
             for what, (message, number) in turns.items():
-                measured = load(server.port, message, number, seconds=self.options.seconds)
-                loads[what].append(measured)
-                if measured.failed:
-                    self.notes.append(f"{name}, {what}, {clients} clients: {measured.failed} requests failed")
+                loads[what].append(self.load(server, message, number, self.options.seconds))
         print(f"{name}, {clients} clients: {[round(each[0].rate) for each in loads.values()]}", file=sys.stderr,
               flush=True)
         return loads
 
     def measured(self, server, name):
         delays, heads = self.options.delays, [f"delay {delay}" for delay in self.options.delays]
-        messages = {
-delay: self.message(server, name, delay) for delay in (None, *delays)}
+        messages = {delay: self.message(server, name, delay) for delay in (None, *delays)}
         rows = []
         for clients in self.options.clients:
             loads = self.rounds(server, name, clients, messages)
@@ -135,8 +146,8 @@ delay: self.message(server, name, delay) for delay in (None, *delays)}
             cells = [f"{statistics.median(each.rate for each in loads[what]):.0f}" for what in messages]
             cells += [f"{gain(delay):.2f}" for delay in delays] + [f"{own:.2f}"]
             cells += [f"{gain(delay) / own:.2f}" for delay in delays]
-            for part in (0.5, 0.99):
-                quantiles = [statistics.median(each.quantile(part) for each in loads[what]) for what in messages]
+            for part in ("p50", "p99"):
+                quantiles = [statistics.median(getattr(each, part) for each in loads[what]) for what in messages]
                 cells += [f"{quantile * 1e3:.1f}" for quantile in quantiles]
             rows.append([clients, *cells])
         columns = ["clients", *(f"a second, {what}" for what in ("alone", *heads))]

@@ -7,7 +7,7 @@ import time
 
 from benchmarks.engines import EngineError
 
-PAUSE = 0.005  # seconds
+PAUSE = 0.02  # seconds: longer than a thread that has work has to wait for a processor
 BUSY = 0.1  # of a pause: what a process uses of a processor that has something to do
 MOST = 2.0  # seconds
 

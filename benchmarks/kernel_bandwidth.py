@@ -56,7 +56,7 @@ class Way(NamedTuple):
     goal: float  # of the copy's bandwidth
 
 
-WAYS = {"cpu": Way(str(ROOT / "build" / "release" / "bin" / "model_benchmark"), ["float32"], [1, 16, 128], 0.80),
+WAYS = {"cpu": Way(str(ROOT / "build" / "release" / "bin" / "model_benchmark"), ["float32"], [16, 128], 0.80),
         "cuda": Way("dist/run model_benchmark", list(DTYPES), [1, 16, 128, 512], 0.85)}
 
 

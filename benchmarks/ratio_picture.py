@@ -31,15 +31,17 @@ class Table:
         for column, cell in zip(head, cells):
             if column.endswith(OF_RIVAL) and (match := RATIO.match(cell)):
                 ratios[column.removesuffix(OF_RIVAL)] = float(match.group(1))
-        if cells[0] and not cells[0].startswith(("geometric mean", "of the ")):
+        if cells[0] and not cells[0].startswith(("---", "geometric mean", "of the ")):
             self.models[cells[0]] = ratios
 
 
 def tables(lines):
-    title, head = "", None
+    machine, title, head = "", "", None
     for each in lines:
+        if each.startswith("Machine: "):
+            machine = f", {each.removeprefix('Machine: ').partition(',')[0]}"
         if each.startswith("#"):
-            title = each.lstrip("# ")
+            title = each.lstrip("# ") + machine
         if not each.startswith("|"):
             head = None
             continue

@@ -170,7 +170,7 @@ absl::StatusOr<std::shared_ptr<Servable>> Repository::LoadEnsemble(const fs::pat
   if (ensemble_factory_ == nullptr) return absl::UnimplementedError("this server serves no ensembles");
   const auto settings = SettingsOf(config);
   if (!settings.ok()) return settings.status();
-  auto labels = ReadLabels(folder, config, [this](const fs::path& path) { return Resolve(path); });
+  auto labels = LabelsOf(folder, config);
   if (!labels.ok()) return labels.status();
   auto ensemble = ensemble_factory_(config);
   if (!ensemble.ok()) return ensemble.status();

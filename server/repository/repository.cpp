@@ -435,6 +435,10 @@ absl::Status Repository::LoadFrom(const absl::StatusOr<fs::path>& folder, const 
   return status;
 }
 
+absl::StatusOr<Labels> Repository::LabelsOf(const fs::path& folder, const inference::ModelConfig& config) const {
+  return ReadLabels(folder, config, [this](const fs::path& path) { return Resolve(path); });
+}
+
 DataFiles Repository::FilesIn(const fs::path& model, const char* folder) const {
   return {model, folder, [this](const fs::path& path) { return Resolve(path); }};
 }
@@ -446,8 +450,12 @@ ServablePtr Repository::Unchanged(const fs::path& folder, int64_t version, const
   if (serving == nullptr ||
       serving->archive_stamp != FileStamp(ArchivePath(folder, version, config.default_model_filename())))
     return nullptr;
-  if (google::protobuf::util::MessageDifferencer::Equals(serving->config, config)) return serving;
-  return ServeAlike(serving->config, config) ? WithConfig(*serving, config) : nullptr;
+  auto labels = LabelsOf(folder, config);
+  if (!labels.ok()) return nullptr;  // a load says what is wrong with them
+  const bool is_same_config = google::protobuf::util::MessageDifferencer::Equals(serving->config, config);
+  if (is_same_config && *labels == serving->labels) return serving;
+  return is_same_config || ServeAlike(serving->config, config) ? WithConfig(*serving, config, *std::move(labels))
+                                                               : nullptr;
 }
 
 absl::StatusOr<ServablePtr> Repository::Compared(absl::StatusOr<std::shared_ptr<Servable>> loaded,
@@ -505,7 +513,7 @@ absl::StatusOr<std::shared_ptr<Servable>> Repository::LoadVersion(const fs::path
   if (!archive.ok()) return fail(archive.status());
   const auto settings = SettingsOf(config);
   if (!settings.ok()) return fail(settings.status());
-  auto labels = ReadLabels(folder, config, [this](const fs::path& path) { return Resolve(path); });
+  auto labels = LabelsOf(folder, config);
   if (!labels.ok()) return fail(labels.status());
   LoadOptions load_options;
   load_options.stop = stop_.get_token();

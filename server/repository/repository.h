@@ -278,6 +278,7 @@ class Repository {
   absl::StatusOr<std::filesystem::path> FetchFolder(const std::string& name, LoadRequest& request) const;
   // Where a file of a model really lies. kFailedPrecondition if that is not in a root and has to be.
   absl::StatusOr<std::filesystem::path> Resolve(const std::filesystem::path& path) const;
+  absl::StatusOr<Labels> LabelsOf(const std::filesystem::path& folder, const inference::ModelConfig& config) const;
   // Of a model's folder, one of kDataFolders.
   DataFiles FilesIn(const std::filesystem::path& model, const char* folder) const;
   absl::StatusOr<CheckedConfig> ReadConfig(const std::filesystem::path& folder) const;
@@ -289,7 +290,8 @@ class Repository {
   // What was loaded has shadow traffic, if its configuration asks for it and another version serves: as it was
   // loaded, with a note; or why it is refused.
   absl::StatusOr<ServablePtr> Compared(absl::StatusOr<std::shared_ptr<Servable>> loaded, const ShadowOverrides& asked);
-  // The version that serves, if it was loaded from an archive and a configuration that are the same now; else null.
+  // The version that serves, if it was loaded from an archive and a configuration that are the same now, with the
+  // labels that lie there; else null.
   ServablePtr Unchanged(const std::filesystem::path& folder, int64_t version,
                         const inference::ModelConfig& config) const;
   // Has unused models unloaded until so much more fits into the budget. False where that cannot be.

@@ -14,6 +14,7 @@ namespace hearth::server {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::ElementsAre;
 
 class CallOfNothing : public CallInterface {
  public:
@@ -95,6 +96,24 @@ TEST_F(RepositoryPollerTest, ModelsAndVersionsComeChangeAndGo) {
   Await("n", "model 'n' is unloaded");
   Put("n/1/model.pt", "ok again");
   Await("n", "again");
+}
+
+TEST_F(RepositoryPollerTest, LabelsThatChangeAreReadAndTheModelGoesOnServing) {
+  Put("m/1/model.pt", "ok one");
+  Put("m/config.pbtxt", R"(output { name: "y" data_type: TYPE_FP32 dims: 2 label_filename: "l.txt" })");
+  Put("m/l.txt", "cat\ndog\n");
+  StartAndWait();
+  const ServablePtr before = *repository_->Find("m", "");
+  EXPECT_THAT(before->labels.at("y"), ElementsAre("cat", "dog"));
+  Put("m/l.txt", "cat\nhorse\n");
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  ServablePtr now = before;
+  while (now->labels == before->labels && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    now = *repository_->Find("m", "");
+  }
+  EXPECT_THAT(now->labels.at("y"), ElementsAre("cat", "horse"));
+  EXPECT_EQ(now->model, before->model);
 }
 
 TEST_F(RepositoryPollerTest, ALoadThatFailsLeavesWhatServesAndTheNextOneFollows) {

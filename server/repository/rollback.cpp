@@ -65,7 +65,7 @@ absl::Status Repository::RollBackNow(const std::string& name, int64_t version) {
 
 absl::StatusOr<ServablePtr> Repository::Restore(const std::string& name, int64_t version,
                                                 const ServedSet::Version& wanted) {
-  if (const ServablePtr warm = wanted.servable.lock()) return WithConfig(*warm, wanted.config);
+  if (const ServablePtr warm = wanted.servable.lock()) return WithConfig(*warm, wanted.config, warm->labels);
   const ClientFilesPtr files = wanted.files.lock();
   const auto folder = FolderOf(name, wanted);
   if (!folder.ok()) return folder.status();

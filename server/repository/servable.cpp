@@ -18,7 +18,7 @@ std::unique_ptr<Servable> NewServable(int64_t version, const inference::ModelCon
   return servable;
 }
 
-ServablePtr WithConfig(const Servable& servable, inference::ModelConfig config) {
+ServablePtr WithConfig(const Servable& servable, inference::ModelConfig config, Labels labels) {
   auto copy = std::make_shared<Servable>();
   copy->name = servable.name;
   copy->version = servable.version;
@@ -29,7 +29,7 @@ ServablePtr WithConfig(const Servable& servable, inference::ModelConfig config) 
   copy->model = servable.model;
   copy->ensemble = servable.ensemble;
   copy->call_interface = servable.call_interface;
-  copy->labels = servable.labels;
+  copy->labels = std::move(labels);
   copy->queue_settings = servable.queue_settings;
   copy->statistics = servable.statistics;
   copy->observed = servable.observed;

@@ -88,7 +88,8 @@ using ServablePtr = std::shared_ptr<const Servable>;
 std::unique_ptr<Servable> NewServable(int64_t version, const inference::ModelConfig& config,
                                       const ModelSettings& settings, size_t num_gpus = 0);
 
-// The same version with another configuration, which serves it alike (ServeAlike): the model is shared.
-ServablePtr WithConfig(const Servable& servable, inference::ModelConfig config);
+// The same version with another configuration, which serves it alike (ServeAlike), and labels of its outputs: the model
+// is shared.
+ServablePtr WithConfig(const Servable& servable, inference::ModelConfig config, Labels labels);
 
 }  // namespace hearth::server

@@ -68,19 +68,22 @@ LlvmScalar PowerOfTwo(LlvmScalar n) {
 }
 
 LlvmScalar ScaleHalf(LlvmScalar twice, LlvmScalar n) {
-  // 2^(n - 1) is finite for all results that are. Where it would be subnormal, by way of a larger one.
+  // 2^(n - 1) is finite for all results that are. Where it would be subnormal, by way of a larger one. No product is
+  // subnormal but a result that is: a vector with one takes many times as long, and a mask would put one into each.
   const ExpConstants& constants = ExpConstantsOf(n);
   const LlvmScalar small = Less(n, 2 - constants.bias);
   const LlvmScalar scaled = twice * PowerOfTwo(Select(small, n + constants.raised, n) - 1);
-  return Select(small, scaled * std::ldexp(1.0, -constants.raised), scaled);
+  const LlvmScalar rounds_to_zero = Less(n, -constants.bias - constants.mantissa_bits - 1);
+  const LlvmScalar lowered = Select(rounds_to_zero, twice.Like(0.0), twice.Like(std::ldexp(1.0, -constants.raised)));
+  return scaled * Select(small, lowered, twice.Like(1.0));
 }
 
 ExpParts ReduceExp(LlvmScalar x) { return ReduceExp(x, Expm1Tail); }
 
 LlvmScalar Exp(LlvmScalar x) {
-  // Beyond the bounds the result is 0 or infinity as at them.
+  // Beyond the bounds the result is 0 or infinity as at them, and 0 by ScaleHalf's shortest way.
   const LlvmScalar bounded =
-      x.is_double() ? ClampAbove(ClampBelow(x, -746.0), 710.0) : ClampAbove(ClampBelow(x, -104.0), 89.0);
+      x.is_double() ? ClampAbove(ClampBelow(x, -748.0), 710.0) : ClampAbove(ClampBelow(x, -106.0), 89.0);
   const auto [n, expm1] = ReduceExp(bounded, ExpTail);
   return ScaleHalf(MulAdd(expm1, 2.0, 2.0), n);
 }
@@ -88,7 +91,7 @@ LlvmScalar Exp(LlvmScalar x) {
 LlvmScalar Exp2(LlvmScalar x) {
   const ExpConstants& constants = ExpConstantsOf(x);
   const LlvmScalar bounded =
-      x.is_double() ? ClampAbove(ClampBelow(x, -1076.0), 1025.0) : ClampAbove(ClampBelow(x, -151.0), 129.0);
+      x.is_double() ? ClampAbove(ClampBelow(x, -1078.0), 1025.0) : ClampAbove(ClampBelow(x, -153.0), 129.0);
   const LlvmScalar shifted = bounded + constants.shift;
   const LlvmScalar r = (bounded - (shifted - constants.shift)) * 0.693147180559945309;
   return ScaleHalf(MulAdd(MulAdd(r * r, ExpTail(r), r), 2.0, 2.0), IntegerOfShifted(shifted, constants.shift));

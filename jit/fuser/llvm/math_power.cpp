@@ -44,7 +44,7 @@ LlvmScalar PowerOfDouble(LlvmScalar magnitude, LlvmScalar y) {
   const DoubleDouble log = LogOf(magnitude);
   const DoubleDouble product = TwoProduct(y, log.high);
   // What is beyond the bounds is 0 or infinity; the tail may then be infinite or NaN.
-  const LlvmScalar high = ClampAbove(ClampBelow(product.high, -746.0), 710.0);
+  const LlvmScalar high = ClampAbove(ClampBelow(product.high, -748.0), 710.0);
   const LlvmScalar exact_tail = MulAdd(y, log.low, product.low);
   const LlvmScalar tail = Select(Equal(high, product.high), exact_tail, 0.0);
   const ExpParts parts = ReduceExp(high);
