@@ -1,7 +1,7 @@
 // Measures one server with one request over HTTP, one at a time from each of a number of clients:
 //   rest_load PORT FILE CLIENTS SECONDS
-// FILE has the request's bytes, head and body. Prints what closed_loop.h says. Each client has a connection of its own to
-// this machine; an answer that is not 200 ends the run.
+// FILE has the request's bytes, head and body. Prints what closed_loop.h says. Each client has a connection of its own
+// to this machine; an answer that is not 200 ends the run.
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/io_context.hpp>

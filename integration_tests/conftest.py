@@ -1,4 +1,3 @@
-
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -20,15 +19,54 @@ def protocol(tmp_path_factory):
     return protocol_pool(tmp_path_factory.mktemp("proto"))
 
 
+class Daemons:
+    """Those of all tests, which are ended beside the tests of the next module."""
+
+    def __init__(self):
+        self._pool = ThreadPoolExecutor()
+        self._running, self._ended = [], []
+
+    def add(self, server):
+        self._running.append(server)
+
+    def end(self):
+        self._ended += [(server, self._pool.submit(self._end, server)) for server in self._running]
+        self._running = []
+
+    @staticmethod
+    def _end(server):
+        """What is wrong with how it ended; empty if nothing is. One that a test has ended is the test's."""
+        status = 0 if server.process.poll() is not None else server.stop()
+        server.log.close()
+        return "" if status == 0 else f"status {status}: {Path(server.log.name).read_text()[-2000:]}"
+
+    def troubles(self):
+        self.end()
+        self._pool.shutdown()
+        return [trouble for _, ended in self._ended if (trouble := ended.result())]
+
+
 @pytest.fixture(scope="session")
-def hearthd(tmp_path_factory):
+def daemons():
+    started = Daemons()
+    yield started
+    assert started.troubles() == []
+
+
+@pytest.fixture(scope="module", autouse=True)
+def ended_after_the_module(daemons):
+    yield
+    daemons.end()
+
+
+@pytest.fixture(scope="session")
+def hearthd(daemons, tmp_path_factory):
     """Starts daemons: hearthd(models, *flags) gives a daemon.Hearthd.
 
     `models` is a folder in a repository's layout, or a dict from a model's name to a ScriptModule, an archive's path, or a
-    tuple of one of these and the text of a config.pbtxt. With wait=False the daemon may still be loading. At the session's
+    tuple of one of these and the text of a config.pbtxt. With wait=False the daemon may still be loading. At the module's
     end every daemon that still runs is ended, and must end well.
     """
-    started = []
 
     def start(models, *flags, wait=True):
         folder = tmp_path_factory.mktemp("hearthd")
@@ -40,16 +78,11 @@ def hearthd(tmp_path_factory):
                 archive, config = model if isinstance(model, tuple) else (model, None)
                 put_model(repository, name, archive, config=config)
         log = open(folder / "stderr", "w")
-        started.append(Hearthd(repository, *flags, wait=wait, log=log))
-        return started[-1]
+        server = Hearthd(repository, *flags, wait=wait, log=log)
+        daemons.add(server)
+        return server
 
-    yield start
-    running = [server for server in started if server.process.poll() is None]
-    with ThreadPoolExecutor() as pool:
-        statuses = list(pool.map(Hearthd.stop, running))
-    for server in started:
-        server.log.close()
-    assert statuses == [0] * len(running), [Path(server.log.name).read_text()[-2000:] for server in running]
+    return start
 
 
 @pytest.fixture(scope="module")

@@ -172,7 +172,7 @@ def test_sigterm_answers_what_is_in_flight_refuses_the_rest_and_exits_0(hearthd)
     client, late = server.client(), server.client()
     late.infer("spin", spin(1))  # connected before the drain
     done = queue.Queue()
-    client.async_infer("spin", spin(320_000_000), callback=lambda result, error: done.put((result, error)))
+    client.async_infer("spin", spin(80_000_000), callback=lambda result, error: done.put((result, error)))
     eventually(lambda: in_flight(server) == 1)
     with server.channel() as channel:
         watch = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest())
