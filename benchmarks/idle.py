@@ -18,12 +18,12 @@ def processor_seconds(process):
     """What all its threads have used of the processors since it began, `process` being its number."""
     clock = ctypes.c_int()
     if error := _library.clock_getcpuclockid(process, ctypes.byref(clock)):
-        raise OSError(error, f"process {process} has no clock: {os.strerror(error)}")
+        raise EngineError(f"process {process} has no clock: {os.strerror(error)}")
     return time.clock_gettime(clock.value)
 
 
 def wait_until_idle(processes):
-    """Raises EngineError, which names those that never were."""
+    """Raises EngineError, which names those that never were, or one that is gone."""
     end = time.monotonic() + MOST
     while True:
         before = {process: processor_seconds(process) for process in processes}
