@@ -3,11 +3,8 @@
 //   http_client HOST PORT MODEL BYTES CLIENTS SECONDS [CA.pem]
 // prints what closed_loop.h says. Each client has a connection of its own, over TLS if certificates are given that it
 // is to trust, and checks that the answer ends with the request's bytes.
-#include <boost/asio/connect.hpp>
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 
 #include <iostream>
@@ -16,11 +13,13 @@
 #include <string_view>
 
 #include "benchmarks/closed_loop.h"
+#include "benchmarks/http_connection.h"
 
 namespace {
 
 namespace asio = boost::asio;
 namespace http = boost::beast::http;
+using hearth::benchmarks::HttpConnection;
 using Tcp = asio::ip::tcp;
 using Request = http::request<http::string_body>;
 
@@ -39,38 +38,19 @@ Request MakeRequest(const std::string& host, const std::string& model, size_t by
   return request;
 }
 
-// A connection with what it reads into.
 template <typename Stream>
-struct Connection {
-  template <typename... Arguments>
-  explicit Connection(Arguments&&... arguments) : stream(io, std::forward<Arguments>(arguments)...) {}
-
-  asio::io_context io;
-  Stream stream;
-  boost::beast::flat_buffer buffer;
-};
-
-void Open(Tcp::socket& socket, const std::string& host, const std::string& port) {
-  Tcp::resolver resolver(socket.get_executor());
-  asio::connect(socket, resolver.resolve(host, port));
-  socket.set_option(Tcp::no_delay(true));
-}
-
-template <typename Stream>
-hearth::benchmarks::Call CallOver(std::shared_ptr<Connection<Stream>> connection, const Request& request,
+hearth::benchmarks::Call CallOver(std::shared_ptr<HttpConnection<Stream>> connection, const Request& request,
                                   size_t bytes) {
   return [connection, &request, bytes] {
     http::write(connection->stream, request);
-    http::response_parser<http::string_body> parser;
-    parser.body_limit(boost::none);
-    http::read(connection->stream, connection->buffer, parser);
-    const std::string_view body = parser.get().body();
+    const http::response<http::string_body> answer = connection->Read();
+    const std::string_view body = answer.body();
     const std::string_view sent = request.body();
-    if (parser.get().result() == http::status::ok && body.size() >= bytes &&
+    if (answer.result() == http::status::ok && body.size() >= bytes &&
         body.substr(body.size() - bytes) == sent.substr(sent.size() - bytes)) {
       return true;
     }
-    std::cerr << "wrong answer: " << parser.get().result_int() << " " << body.substr(0, 300) << "\n";
+    std::cerr << "wrong answer: " << answer.result_int() << " " << body.substr(0, 300) << "\n";
     return false;
   };
 }
@@ -93,13 +73,13 @@ int main(int argc, char** argv) {
   }
   return hearth::benchmarks::RunClosedLoop(std::stoi(argv[5]), std::stod(argv[6]), [&](int) {
     if (argc == 8) {
-      auto connection = std::make_shared<Connection<asio::ssl::stream<Tcp::socket>>>(tls);
-      Open(connection->stream.next_layer(), host, port);
+      auto connection = std::make_shared<HttpConnection<asio::ssl::stream<Tcp::socket>>>(tls);
+      hearth::benchmarks::Open(connection->stream.next_layer(), host, port);
       connection->stream.handshake(asio::ssl::stream_base::client);
       return CallOver(connection, request, bytes);
     }
-    auto connection = std::make_shared<Connection<Tcp::socket>>();
-    Open(connection->stream, host, port);
+    auto connection = std::make_shared<HttpConnection<Tcp::socket>>();
+    hearth::benchmarks::Open(connection->stream, host, port);
     return CallOver(connection, request, bytes);
   });
 }

@@ -3,12 +3,8 @@
 // FILE has the request's bytes, head and body. Prints what closed_loop.h says. Each client has a connection of its own
 // to this machine; an answer that is not 200 ends the run.
 #include <boost/asio/buffer.hpp>
-#include <boost/asio/connect.hpp>
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/write.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http.hpp>
 
 #include <fstream>
 #include <iostream>
@@ -17,30 +13,17 @@
 #include <string>
 
 #include "benchmarks/closed_loop.h"
+#include "benchmarks/http_connection.h"
 
 namespace {
 
-namespace asio = boost::asio;
-namespace http = boost::beast::http;
-
-struct Connection {
-  explicit Connection(const std::string& port) {
-    asio::connect(socket, asio::ip::tcp::resolver(io).resolve("127.0.0.1", port));
-    socket.set_option(asio::ip::tcp::no_delay(true));
-  }
-
-  asio::io_context io;
-  asio::ip::tcp::socket socket{io};
-  boost::beast::flat_buffer buffer;
-};
+using Connection = hearth::benchmarks::HttpConnection<boost::asio::ip::tcp::socket>;
 
 bool Ask(Connection& connection, const std::string& request) {
-  asio::write(connection.socket, asio::buffer(request));
-  http::response_parser<http::string_body> parser;
-  parser.body_limit(boost::none);
-  http::read(connection.socket, connection.buffer, parser);
-  if (parser.get().result() == http::status::ok) return true;
-  std::cerr << "answered " << parser.get().result_int() << ": " << parser.get().body().substr(0, 300) << "\n";
+  boost::asio::write(connection.stream, boost::asio::buffer(request));
+  const auto answer = connection.Read();
+  if (answer.result() == boost::beast::http::status::ok) return true;
+  std::cerr << "answered " << answer.result_int() << ": " << answer.body().substr(0, 300) << "\n";
   return false;
 }
 
@@ -59,7 +42,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   return hearth::benchmarks::RunClosedLoop(std::stoi(argv[3]), std::stod(argv[4]), [&](int) {
-    auto connection = std::make_shared<Connection>(port);
+    auto connection = std::make_shared<Connection>();
+    hearth::benchmarks::Open(connection->stream, "127.0.0.1", port);
     return [connection, &request] { return Ask(*connection, request); };
   });
 }
