@@ -347,7 +347,9 @@ def parsed():
     parser.add_argument("--work", type=pathlib.Path, default=pathlib.Path("/dev/shm"), help="a folder for inputs")
     parser.add_argument("--output", type=pathlib.Path)
     options = parser.parse_args()
-    way = WAYS[options.device.partition(":")[0]]
+    way = WAYS.get(options.device.partition(":")[0])
+    if way is None:
+        parser.error(f"--device: {' or '.join(WAYS)} expected, not {options.device}")
     for name in ("program", "dtypes", "mib"):
         setattr(options, name, getattr(options, name) or getattr(way, name))
     options.goal = way.goal

@@ -8,9 +8,10 @@
 Random weights from a seed (model_list.py). hearth's plan has a process of its own (model_benchmark), and so has the other
 build's; one more has hearth's interpreter and torch.jit, this one the other rivals (engines.py). Round by round all
 engines take a turn of some milliseconds on the same inputs, in an order that is drawn anew, each when the threads of the
-one before sleep (idle.py); a turn's figure is the median of its calls. A ratio is how many times as long a rival takes as hearth's plan (ratios.py); the best of several
-rivals is told by model, those that are written by hand left out. Every engine's answer is compared with eager torch's;
-what differs too much, or does not run, is named, and the exit status is 1 if it is hearth's.
+one before sleep (idle.py); a turn's figure is the median of its calls. A ratio is how many times as long a rival takes as
+hearth's plan (ratios.py); the best of several rivals is told by model, those that are written by hand left out. Every
+engine's answer is compared with eager torch's; what differs too much, or does not run, is named, and the exit status is 1
+if it is hearth's.
 """
 
 import argparse
@@ -170,15 +171,17 @@ class Section:
             self.measured.append(measurement)
             of_rivals = [measurement.ratios(rival) for rival in self.against]
             self.rows.append([name, *(measurement.milliseconds(engine) for engine in [self.plan, *self.against]),
-                              *(cell([rounds]) if rounds else "-" for rounds in of_rivals), *self.best(measurement)])
+                              *(cell([rounds]) if rounds else "-" for rounds in of_rivals), *self.best_cell(measurement)])
             self.misses += [f"{name}, {engine}: {miss}." for engine, miss in measurement.misses.items()]
             self.failed = self.failed or any(engine.startswith("hearth") for engine in measurement.misses)
         print(" ".join(self.rows[-1]), file=sys.stderr, flush=True)
 
-    def best(self, measurement):
-        if self.peers:
-            best = measurement.best(self.peers)
-            yield f"{best[0]:.2f} {best[1]}" if best else "-"
+    def best_cell(self, measurement):
+        """One, or none where there are not several."""
+        if not self.peers:
+            return []
+        best = measurement.best(self.peers)
+        return [f"{best[0]:.2f} {best[1]}" if best else "-"]
 
     def by_model(self, rival, names):
         """The ratios of those that the rival could run."""

@@ -30,7 +30,7 @@ class Daemons:
         self._running.append(server)
 
     def end(self):
-        self._ended += [(server, self._pool.submit(self._end, server)) for server in self._running]
+        self._ended += [self._pool.submit(self._end, server) for server in self._running]
         self._running = []
 
     @staticmethod
@@ -43,7 +43,7 @@ class Daemons:
     def troubles(self):
         self.end()
         self._pool.shutdown()
-        return [trouble for _, ended in self._ended if (trouble := ended.result())]
+        return [trouble for ended in self._ended if (trouble := ended.result())]
 
 
 @pytest.fixture(scope="session")

@@ -17,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include "benchmarks/peak.h"
+
 namespace {
 
 using dnnl::algorithm;
@@ -411,21 +413,11 @@ double ceiling_time(void* network, const float* input, float* output, double mil
 
 // What one thread of this processor multiplies and adds at most, in operations a nanosecond; the best of some tries.
 double ceiling_peak() {
-  using Clock = std::chrono::steady_clock;
-  constexpr int kSums = 12, kSteps = 100'000, kTries = 200;
-  Vector sums[kSums];
-  for (int i = 0; i < kSums; ++i) sums[i] = Vector{} + static_cast<float>(i);
-  Vector factor = Vector{} + 0.999f, summand = Vector{} + 0.001f;
+  constexpr int kTries = 500;
   double best = 0;
   for (int attempt = 0; attempt < kTries; ++attempt) {
-    const auto begin = Clock::now();
-    for (int step = 0; step < kSteps; ++step) {
-#pragma GCC unroll 12
-      for (Vector& sum : sums) sum = sum * factor + summand;
-    }
-    const auto nanoseconds = static_cast<double>((Clock::now() - begin).count());
-    asm volatile("" : "+m"(sums));  // they are wanted
-    best = std::max(best, 2.0 * 16 * kSums * kSteps / nanoseconds);
+    const hearth::benchmarks::Work work = hearth::benchmarks::MultiplyAndAddForAWhile();
+    best = std::max(best, static_cast<double>(work.operations) / work.time.count());
   }
   return best;
 }

@@ -15,7 +15,7 @@ import torch
 from benchmarks import ROOT
 from benchmarks.ceilings.networks import written
 
-SOURCE = pathlib.Path(__file__).parent / "ceiling.cpp"
+SOURCES = [pathlib.Path(__file__).parent / "ceiling.cpp", ROOT / "benchmarks" / "peak.cpp", ROOT / "jit" / "kernels" / "target.cpp"]
 BUILT = ROOT / "build" / "benchmarks" / "ceilings"
 FLAGS = ["-std=c++20", "-O3", "-march=native", "-fPIC", "-shared"]
 
@@ -34,14 +34,14 @@ def library():
     folder = onednn()
     if not (folder / "lib" / "libdnnl.so.3").exists():
         raise Unavailable(f"there is no oneDNN in {folder} (scripts/setup)")
-    key = hashlib.sha256(SOURCE.read_bytes() + str(folder).encode()).hexdigest()[:16]
+    key = hashlib.sha256(b"".join(source.read_bytes() for source in SOURCES) + str(folder).encode()).hexdigest()[:16]
     built = BUILT / f"{key}.so"
     BUILT.mkdir(parents=True, exist_ok=True)
     with open(BUILT / "lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not built.exists():
             subprocess.run(
-                ["g++", *FLAGS, "-I", folder / "include", SOURCE, "-o", built.with_suffix(".new"),
+                ["g++", *FLAGS, "-I", folder / "include", "-I", ROOT, *SOURCES, "-o", built.with_suffix(".new"),
                  "-L", folder / "lib", "-l:libdnnl.so.3", f"-Wl,-rpath,{folder / 'lib'}"], check=True)
             built.with_suffix(".new").rename(built)
     made = ctypes.CDLL(str(built))
