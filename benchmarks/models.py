@@ -3,7 +3,7 @@
 
     python -m benchmarks.models [--program "dist/run model_benchmark"] [--before OTHER/bin/model_benchmark]
               [--models resnet18 ...] [--device cuda] [--dtype float16] [--batch 1 32] [--threads 1 all] [--tier plan]
-              [--rivals eager torch.jit:frozen ...] [--rounds N] [--milliseconds MS] [--output FILE.md]
+              [--rivals eager torch.jit:frozen ...] [--rounds N] [--milliseconds MS] [--turns-lock FILE] [--output FILE.md]
 
 Random weights from a seed (model_list.py). hearth's plan has a process of its own (model_benchmark), and so has the other
 build's; one more has hearth's interpreter and torch.jit, this one the other rivals (engines.py). Round by round all
@@ -16,6 +16,7 @@ if it is hearth's.
 
 import argparse
 import contextlib
+import fcntl
 import gc
 import importlib.util
 import os
@@ -57,6 +58,17 @@ def threads_inside(count):
         torch.set_num_threads(before)
 
 
+@contextlib.contextmanager
+def locked(path, how):
+    """Without a path nothing is locked."""
+    if path is None:
+        yield
+        return
+    with path.open("a") as file:
+        fcntl.flock(file, how)
+        yield
+
+
 class Measurement:
     """One model, batch and number of threads: `times` in milliseconds by engine and round, `misses` by engine."""
 
@@ -67,15 +79,20 @@ class Measurement:
         self.misses = {}
         with tempfile.TemporaryDirectory(dir=options.work) as folder, threads_inside(threads), \
                 contextlib.ExitStack() as processes:
-            engines = self.make_engines(pathlib.Path(folder), processes, batch, threads, options)
-            self.times = {engine: [] for engine in engines}
-            order, turns = list(engines), random.Random(SEED)
-            numbers = {engine.process_number for engine in engines.values()}
-            for _ in range(options.rounds):
-                turns.shuffle(order)
-                for engine in order:
-                    wait_until_idle(numbers)
-                    self.times[engine].append(engines[engine].time(options.milliseconds))
+            with locked(options.turns_lock, fcntl.LOCK_SH):
+                engines = self.make_engines(pathlib.Path(folder), processes, batch, threads, options)
+            with locked(options.turns_lock, fcntl.LOCK_EX):
+                self.take_turns(engines, options)
+
+    def take_turns(self, engines, options):
+        self.times = {engine: [] for engine in engines}
+        order, turns = list(engines), random.Random(SEED)
+        numbers = {engine.process_number for engine in engines.values()}
+        for _ in range(options.rounds):
+            turns.shuffle(order)
+            for engine in order:
+                wait_until_idle(numbers)
+                self.times[engine].append(engines[engine].time(options.milliseconds))
 
     def make_engines(self, folder, processes, batch, threads, options):
         try:
@@ -232,6 +249,9 @@ def parsed():
                         help=", ".join(RIVALS))
     parser.add_argument("--rounds", type=int, help="40, on a GPU 20, if not given")
     parser.add_argument("--milliseconds", type=float, default=40, help="of a turn, which has three calls at least")
+    parser.add_argument("--turns-lock", type=pathlib.Path, metavar="FILE",
+                        help="for several of these programs at a time, one model each: they make their engines side by side, "
+                             "and when all are made they take turns one program after the other")
     parser.add_argument("--work", type=pathlib.Path, help="a folder for archives, which go when they have been used")
     parser.add_argument("--output", type=pathlib.Path)
     options = parser.parse_args()

@@ -12,7 +12,9 @@ constexpr int kMostRows = MostRows(1);
 // `kChains`: sums that are added up at the end, so that a few rows do not wait for each other's additions. `kIsDense`:
 // numbers of a row lie side by side, and those of the panel one vector after the other. Several of the inner size are
 // then one turn of the loop, whose addresses are known but for where it begins: two threads of one processor share what
-// decodes their instructions, and every one that does not multiply costs products.
+// decodes their instructions, and every one that does not multiply costs products. Where a product can read its number
+// itself, those of each third row do, whose addresses are the simplest; were it all, reading would take longer than
+// multiplying.
 template <int kRows, int kVectors, int kChains, bool kIsDense>
 void ComputeTile(const Tile& tile) {
   constexpr int kBases = (kRows + 2) / 3, kTogether = kIsDense ? 4 : kChains;
@@ -60,12 +62,15 @@ void ComputeTile(const Tile& tile) {
         for (int row = 0; row < kRows; ++row) {
           // Or offsets that several addresses share would each have a register of their own.
           if (row % 3 == 0) asm("" : "+r"(bases[row / 3]), "+r"(apart));
-          const Vector element = Broadcast(bases[row / 3][row % 3 * apart + j * step]);
+          const float* const number = bases[row / 3] + row % 3 * apart + j * step;
+          if (kBroadcastsInProducts && (kVectors == 1 || row % 3 == 0)) {
 #pragma GCC unroll 16
-          for (int i = 0; i < kVectors; ++i) {
-            // MultiplyAdd, but that the sum stays where it is.
-            asm volatile("vfmadd231ps %2, %1, %0" : "+v"(sums[j % kChains][row][i]) : "v"(element), "v"(right[i]));
+            for (int i = 0; i < kVectors; ++i) AddProduct(sums[j % kChains][row][i], number, right[i]);
+            continue;
           }
+          const Vector element = Broadcast(*number);
+#pragma GCC unroll 16
+          for (int i = 0; i < kVectors; ++i) AddProduct(sums[j % kChains][row][i], element, right[i]);
         }
       }
       panel += kCount * panel_stride;

@@ -15,6 +15,8 @@ namespace hearth::kernels::avx2 {
 inline constexpr int64_t kLanes = 8;
 // That hold sums, beside what is multiplied.
 inline constexpr int kSumRegisters = 12;
+// Whether an instruction multiplies a vector with a number in memory.
+inline constexpr bool kBroadcastsInProducts = false;
 
 HEARTH_AVX2_BEGIN
 
@@ -54,6 +56,12 @@ HEARTH_INLINE Vector Subtract(Vector x, Vector y) { return _mm256_sub_ps(x, y); 
 HEARTH_INLINE Vector Multiply(Vector x, Vector y) { return _mm256_mul_ps(x, y); }
 HEARTH_INLINE Vector Divide(Vector x, Vector y) { return _mm256_div_ps(x, y); }
 HEARTH_INLINE Vector MultiplyAdd(Vector x, Vector y, Vector z) { return _mm256_fmadd_ps(x, y, z); }
+// MultiplyAdd, but that the sum stays in its register.
+HEARTH_INLINE void AddProduct(Vector& sum, Vector x, Vector y) {
+  asm volatile("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(x), "v"(y));
+}
+// With the number at `x`.
+HEARTH_INLINE void AddProduct(Vector& sum, const float* x, Vector y) { AddProduct(sum, Broadcast(*x), y); }
 // y where either is NaN.
 HEARTH_INLINE Vector Max(Vector x, Vector y) { return _mm256_max_ps(x, y); }
 // `then` where x is y, else `other`.
