@@ -176,6 +176,17 @@ void GroupNorm(Call& call) {
   }
 }
 
+// A factor and an offset for each channel of each image.
+void GroupScales(Call& call) {
+  const std::optional<KnownSizes>& sizes = call.in(0).sizes;
+  std::optional<KnownSizes> channels;
+  if (sizes && sizes->size() == 4) channels = KnownSizes{(*sizes)[0], (*sizes)[1], 1, 1};
+  for (const size_t output : {0, 1}) {
+    call.Give(output, call.in(0), c10::kFloat, channels);
+    call.GiveOrder(StrideOrder::Default(true), output);
+  }
+}
+
 // Of a direction and a length for each of its slices.
 void WeightNorm(Call& call) {
   const std::optional<KnownSizes>&sizes = call.in(0).sizes, &lengths = call.in(1).sizes;
@@ -244,6 +255,7 @@ const OperatorDefinition kDefinitions[] = {
     {.name = "aten::instance_norm", .kind = kNormalization, .facts = FirstLike, .hides_writes = true},
     {.name = "aten::_weight_norm", .kind = kNormalization, .facts = WeightNorm},
     {.name = "aten::group_norm", .kind = kNormalization, .facts = GroupNorm, .autocast = AutocastPolicy::kFull},
+    {.name = "hearth::group_scales", .kind = kNormalization, .facts = GroupScales},
     {.name = "aten::_transformer_encoder_layer_fwd", .kind = kAttention, .facts = FirstLike},
     {.name = "aten::rms_norm", .kind = kNormalization, .facts = FirstLike},
     {.name = "aten::layer_norm",

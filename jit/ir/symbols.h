@@ -70,6 +70,7 @@ inline const c10::Symbol kSlotAttr = c10::Symbol::attr("slot");
 // An operator of plans (operators/native_convolution.cpp): a convolution whose weight is packed.
 inline const c10::Symbol kConvolution = c10::Symbol::fromQualString("hearth::convolution");
 inline const c10::Symbol kChannelShuffle = c10::Symbol::fromQualString("hearth::channel_shuffle");
+inline const c10::Symbol kGroupScales = c10::Symbol::fromQualString("hearth::group_scales");
 inline const c10::Symbol kSpreadChannels = c10::Symbol::fromQualString("hearth::spread_channels");
 inline const c10::Symbol kLinear = c10::Symbol::fromQualString("hearth::linear");
 inline const c10::Symbol kLeftLinear = c10::Symbol::fromQualString("hearth::left_linear");

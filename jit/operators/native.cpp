@@ -18,9 +18,9 @@ std::span<const NativeEntry> NativeOperators() {
           native::LinearNatives(),         native::AttentionNatives(),      native::CellNatives(),
           native::ConcatenationNatives(),  native::ConvolutionNatives(),    native::EmbeddingNatives(),
           native::PoolingNatives(),        native::RecurrenceNatives(),     native::FusedNatives(),
-          native::GpuConvolutionNatives(), native::GroupNormNatives(),      native::UpsamplingNatives(),
-          native::CopyNatives(),           native::ReductionNatives(),      native::SoftmaxNatives(),
-          native::SpreadChannelsNatives()}) {
+          native::GpuConvolutionNatives(), native::GroupNormNatives(),      native::GroupScalesNatives(),
+          native::UpsamplingNatives(),     native::CopyNatives(),           native::ReductionNatives(),
+          native::SoftmaxNatives(),        native::SpreadChannelsNatives()}) {
       entries.insert(entries.end(), part.begin(), part.end());
     }
     return entries;

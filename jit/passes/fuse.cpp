@@ -16,9 +16,11 @@
 #include "jit/compiler/compilation.h"
 #include "jit/fuser/ir/printer.h"
 #include "jit/fuser/lowering/group_lowering.h"
+#include "jit/fuser/lowering/group_scales.h"
 #include "jit/fuser/runtime/fused_kernel.h"
 #include "jit/fuser/runtime/kernel_source.h"
 #include "jit/ir/closure.h"
+#include "jit/ir/symbols.h"
 #include "jit/operators/registry.h"
 
 namespace hearth {
@@ -65,6 +67,9 @@ class GroupFuser {
     while (LeaveOut(groups)) groups = GroupsOf(nodes);
     for (const std::unique_ptr<Group>& group : groups) {
       if (IsWorthAKernel(*group)) Replace(*group);
+    }
+    for (Node* node : nodes_left(*block)) {
+      if (node->kind() == sym::kGroupScales) ReplaceScales(node);
     }
     for (Node* node : nodes_left(*block)) {
       if (IsClosure(*node)) continue;
@@ -211,30 +216,42 @@ class GroupFuser {
     const FusionGroup fused = WithOutputs(group);
     if (fused.outputs.empty() || fused.outputs.size() > kMostResults) return;
     if (!std::ranges::all_of(fused.outputs, [&](const Value* output) { return HasStridesOfNew(*output); })) return;
-    std::optional<LoweredGroup> lowered = LowerGroup(fused, facts_);
+    Replace(group.nodes, fused.outputs, LowerGroup(fused, facts_));
+  }
+
+  // On a CPU it is native code.
+  void ReplaceScales(Node* node) {
+    const ValueFacts& images = facts_.Of(*node->input(0));
+    if (kernels_.device() != c10::kCUDA || !images.device || !images.device->is_cuda()) return;
+    Replace({node}, {node->output(0), node->output(1)}, LowerGroupScales(*node, facts_));
+  }
+
+  // If there is a kernel of them, and its code.
+  void Replace(const std::vector<Node*>& nodes, const std::vector<const Value*>& outputs,
+               std::optional<LoweredGroup> lowered) {
     if (!lowered || lowered->operands.size() + 1 > kMostOperands) return;
     const std::string text = fuser::Print(lowered->kernel);
     std::shared_ptr<const fuser::KernelCode> code = CodeOf(text);
     if (code == nullptr) return;
     auto kernel = c10::make_intrusive<fuser::FusedKernel>(std::move(lowered->signature), text, std::move(code));
 
-    Node* last = group.nodes.back();
+    Node* last = nodes.back();
     const InsertionGuard here(&graph_, last);
     graph_.SetCurrentRange(last->range());
     std::vector<Value*> operands{
         graph_.InsertConstant(fuser::FusedKernel::Wrap(std::move(kernel)), c10::CapsuleType::get())};
     for (const Value* operand : lowered->operands) operands.push_back(const_cast<Value*>(operand));
-    const bool several = fused.outputs.size() > 1;
-    Node* node = graph_.Insert(graph_.Create(kFused, operands, fused.outputs.size()));
+    const bool several = outputs.size() > 1;
+    Node* node = graph_.Insert(graph_.Create(kFused, operands, outputs.size()));
     node->SetOperator(OperatorRegistry::Global().Find(kFused, several ? "several" : ""));
     node->SetInlinedCall(last->inlined_call());
-    for (size_t i = 0; i < fused.outputs.size(); ++i) {
-      auto* output = const_cast<Value*>(fused.outputs[i]);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      auto* output = const_cast<Value*>(outputs[i]);
       node->output(i)->SetType(output->type());
       node->output(i)->SetName(output->name());
       output->ReplaceAllUsesWith(node->output(i));
     }
-    for (size_t i = group.nodes.size(); i-- > 0;) group.nodes[i]->Destroy();
+    for (size_t i = nodes.size(); i-- > 0;) nodes[i]->Destroy();
     facts_.Infer(*node);
     changed_ = true;
   }

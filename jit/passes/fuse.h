@@ -8,8 +8,8 @@
 //
 // A group of one node stays what it is, as LibTorch's operator does that as well, but for short rows on a GPU. So does
 // one whose code is not to be had: of the code, it is the compilation's KernelSource that knows. Code that is yet to be
-// made is waited for, or asked for in the report. Not for graphs that may record gradients. Returns whether the graph
-// changed.
+// made is waited for, or asked for in the report. On a GPU hearth::group_scales is a kernel, too
+// (fuser/lowering/group_scales.h). Not for graphs that may record gradients. Returns whether the graph changed.
 #pragma once
 
 namespace hearth {

@@ -1,5 +1,7 @@
 #include "jit/passes/spell_out.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -12,6 +14,8 @@
 #include "jit/graph_edits/inferring_edits.h"
 #include "jit/graph_edits/operate.h"
 #include "jit/ir/closure.h"
+#include "jit/ir/symbols.h"
+#include "jit/operators/registry.h"
 
 namespace hearth {
 namespace {
@@ -31,6 +35,7 @@ class Speller {
       graph_.SetCurrentRange(node->range());
       Value* made = node->kind() == c10::aten::prelu           ? Prelu(node)
                     : node->kind() == c10::aten::instance_norm ? InstanceNorm(node)
+                    : node->kind() == c10::aten::group_norm    ? GroupNorm(node)
                                                                : Extremum(node);
       if (made == nullptr) continue;
       made->SetName(node->output(0)->name());
@@ -45,7 +50,7 @@ class Speller {
   static bool IsKnown(const Node& node) {
     const Symbol kind = node.kind();
     const bool is_known = kind == c10::aten::prelu || kind == c10::aten::instance_norm || kind == c10::aten::max ||
-                          kind == c10::aten::min;
+                          kind == c10::aten::min || kind == c10::aten::group_norm;
     return is_known && node.op() != nullptr;
   }
 
@@ -89,6 +94,57 @@ class Speller {
                                 {node->input(0), edits_.Constant(*channels), node->input(1), node->input(2),
                                  node->input(kEpsilon), node->input(kCudnn)},
                                 node));
+  }
+
+  // Likewise.
+  Value* GroupNorm(Node* node) const {
+    constexpr size_t kWeight = 2, kBias = 3, kEpsilon = 4;
+    Value* x = node->input(0);
+    const ValueFacts& images = facts_.Of(*x);
+    const std::optional<int64_t> groups = IntegerOf(*node->input(1));
+    if (!has_kernels_ || !groups || !AreGroupsOfGpu(images, *groups) || memory_.MayBeWritten(*x)) return nullptr;
+    if (!IsOfChannels(*node->input(kWeight), images) || !IsOfChannels(*node->input(kBias), images)) return nullptr;
+    if (ConstantOf(*node->input(kEpsilon)) == nullptr || OrderMayShow(*node->output(), facts_)) return nullptr;
+    const c10::ScalarType dtype = *images.dtype;  // facts move as others are added
+    const std::array<Value*, 5> inputs = {x, node->input(1), node->input(kWeight), node->input(kBias),
+                                          node->input(kEpsilon)};
+    Node* scales = graph_.Insert(graph_.Create(sym::kGroupScales, inputs, 2));
+    scales->SetOperator(OperatorRegistry::Global().Find(sym::kGroupScales, ""));
+    scales->SetInlinedCall(node->inlined_call());
+    facts_.Infer(*scales);
+    x = InDtype(x, c10::kFloat, node);
+    x = edits_.Infer(Operate(graph_, c10::aten::mul, "Tensor", {x, scales->output(0)}, node));
+    Value* one = edits_.Constant(int64_t{1});
+    x = edits_.Infer(Operate(graph_, c10::aten::add, "Tensor", {x, scales->output(1), one}, node));
+    return InDtype(x, dtype, node);
+  }
+
+  // Images of known sizes in a dtype of kernels. A block of threads computes the moments of a group: longer ones are
+  // better split.
+  static bool AreGroupsOfGpu(const ValueFacts& images, int64_t groups) {
+    constexpr int64_t kLongestGroup = int64_t{1} << 16;
+    if (!IsFloating(images) || images.dtype == c10::kDouble || images.rank() != 4u) return false;
+    if (!images.device || !images.device->is_cuda()) return false;
+    if (!std::ranges::all_of(*images.sizes, [](KnownSize size) { return size && *size > 0; })) return false;
+    const int64_t channels = *(*images.sizes)[1], pixels = *(*images.sizes)[2] * *(*images.sizes)[3];
+    return groups > 0 && channels % groups == 0 && channels / groups * pixels <= kLongestGroup;
+  }
+
+  // Of a weight or a bias: whether it is none, or has a number for each channel that kernels can read.
+  bool IsOfChannels(const Value& value, const ValueFacts& images) const {
+    const ValueFacts& facts = facts_.Of(value);
+    if (facts.kind == ValueFacts::Kind::kNone) return true;
+    return IsFloating(facts) && facts.rank() == 1u && (*facts.sizes)[0] == (*images.sizes)[1] &&
+           facts.device == images.device && (facts.dtype == images.dtype || facts.dtype == c10::kFloat) &&
+           !memory_.MayBeWritten(value);
+  }
+
+  Value* InDtype(Value* x, c10::ScalarType dtype, const Node* like) const {
+    if (facts_.Of(*x).dtype == dtype) return x;
+    Value* no = edits_.Constant(false);
+    return edits_.Infer(
+        Operate(graph_, c10::aten::to, "dtype",
+                {x, edits_.Constant(static_cast<int64_t>(dtype)), no, no, edits_.Constant(c10::IValue())}, like));
   }
 
   // Likewise.

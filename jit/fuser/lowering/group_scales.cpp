@@ -1,0 +1,180 @@
+#include "jit/fuser/lowering/group_scales.h"
+
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "jit/analysis/number_of.h"
+#include "jit/definitions/scalar_rules.h"
+#include "jit/fuser/ir/builder.h"
+#include "jit/fuser/ir/scalar.h"
+
+namespace hearth {
+namespace {
+
+using fuser::BufferId;
+using fuser::KernelSignature;
+using fuser::Reduction;
+using fuser::Scalar;
+using fuser::ValueId;
+
+struct GroupedImages {
+  int64_t count, channels, pixels, groups;
+  bool is_channels_last;
+
+  int64_t width() const { return channels / groups; }
+  int64_t length() const { return width() * pixels; }
+};
+
+std::optional<GroupedImages> GroupedImagesOf(const Node& node, ValueFactTable& facts) {
+  const ValueFacts& images = facts.Of(*node.input(0));
+  const std::optional<int64_t> groups = IntegerOf(*node.input(1));
+  if (!images.plain || images.rank() != 4u || !images.dtype || !KernelDtype(*images.dtype) || !groups) return {};
+  std::array<int64_t, 4> sizes{};
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const KnownSize size = (*images.sizes)[i];
+    if (!size || *size < 1) return {};
+    sizes[i] = *size;
+  }
+  if (*groups < 1 || sizes[1] % *groups != 0) return {};
+  const bool is_channels_last = images.order.is_channels_last();
+  if (!is_channels_last && !images.order.is_default()) return {};
+  return GroupedImages{sizes[0], sizes[1], sizes[2] * sizes[3], *groups, is_channels_last};
+}
+
+class ScalesLowering {
+ public:
+  ScalesLowering(const Node& node, ValueFactTable& facts, const GroupedImages& images)
+      : node_(node), facts_(facts), images_(images) {}
+
+  std::optional<LoweredGroup> Run() {
+    const c10::IValue* epsilon = ConstantOf(*node_.input(4));
+    if (epsilon == nullptr || !epsilon->isDouble()) return {};
+    DeclareImages();
+    const std::optional<BufferId> weight = DeclareChannels(*node_.input(2)), bias = DeclareChannels(*node_.input(3));
+    const BufferId factors = DeclareScales(), offsets = DeclareScales();
+    builder_.Parallel(Integer(images_.count * images_.groups), [&](ValueId group) {
+      const ValueId groups = Integer(images_.groups);
+      const ValueId image = Call(fuser::Opcode::kFloorDivide, group, groups);
+      const ValueId first =
+          Call(fuser::Opcode::kMultiply, Call(fuser::Opcode::kRemainder, group, groups), Integer(images_.width()));
+      const Scalar mean = Sum([&](ValueId i) { return Number(image, group, first, i); }) / Length();
+      const Scalar variance = Sum([&](ValueId i) {
+                                const Scalar deviation = Number(image, group, first, i) - mean;
+                                return deviation * deviation;
+                              }) /
+                              Length();
+      const Scalar scale = 1 / SquareRoot(variance + epsilon->toDouble());
+      builder_.Parallel(Integer(images_.width()), [&](ValueId i) {
+        const ValueId channel = Call(fuser::Opcode::kAdd, first, i);
+        const Scalar factor = weight ? scale * Loaded(*weight, {channel}) : scale;
+        const Scalar shift = -mean * factor;
+        builder_.Store(factors, {image, channel}, factor.id());
+        builder_.Store(offsets, {image, channel}, (bias ? shift + Loaded(*bias, {channel}) : shift).id());
+      });
+    });
+    return LoweredGroup{builder_.Finish(), std::move(signature_), std::move(operands_)};
+  }
+
+ private:
+  ValueId Integer(int64_t value) { return builder_.Integer(value); }
+  ValueId Call(fuser::Opcode opcode, ValueId a, ValueId b) { return builder_.Call(opcode, {a, b}); }
+  Scalar Length() {
+    return {builder_, builder_.Constant(fuser::Dtype::kFloat32, static_cast<double>(images_.length()))};
+  }
+  Scalar Loaded(BufferId buffer, std::initializer_list<ValueId> indices) {
+    return Scalar(builder_, builder_.Load(buffer, indices)).To(fuser::Dtype::kFloat32);
+  }
+
+  // Of a group: the `i`-th of its numbers. `first`: its first channel.
+  Scalar Number(ValueId image, ValueId group, ValueId first, ValueId i) {
+    if (!images_.is_channels_last) return Loaded(numbers_, {group, i});
+    const ValueId width = Integer(images_.width());
+    const ValueId channel = Call(fuser::Opcode::kAdd, first, Call(fuser::Opcode::kRemainder, i, width));
+    return Loaded(numbers_, {image, Call(fuser::Opcode::kFloorDivide, i, width), channel});
+  }
+
+  template <typename Element>
+  Scalar Sum(const Element& element) {
+    const std::vector<ValueId> sums = builder_.Reduce(Integer(images_.length()), [&](ValueId i) {
+      return std::vector<fuser::KernelBuilder::Reduced>{{Reduction::kSum, element(i).id()}};
+    });
+    return {builder_, sums[0]};
+  }
+
+  // What the node's operand is as an input of the kernel.
+  BufferId Declare(const Value& value, KernelSignature::Tensor tensor, std::vector<ValueId> sizes,
+                   std::vector<ValueId> strides) {
+    operands_.push_back(&value);
+    signature_.inputs.push_back({static_cast<uint16_t>(operands_.size()), std::move(tensor)});
+    return builder_.Input(*KernelDtype(signature_.inputs.back().tensor.dtype), std::move(sizes), std::move(strides));
+  }
+
+  void DeclareImages() {
+    const ValueFacts& images = facts_.Of(*node_.input(0));
+    KernelSignature::Tensor tensor{*images.dtype, {}, {}};
+    for (size_t i = 0; i < extents_.size(); ++i) {
+      if (*(*images.sizes)[i] != 1) {
+        extents_[i] = static_cast<int16_t>(signature_.extents.size());
+        signature_.extents.push_back({0, static_cast<uint16_t>(i)});
+      }
+      tensor.extents.push_back(extents_[i]);
+    }
+    tensor.nesting = images_.is_channels_last ? std::vector<uint8_t>{0, 2, 3, 1} : std::vector<uint8_t>{0, 1, 2, 3};
+    const int64_t channels = images_.channels, length = images_.length();
+    if (images_.is_channels_last) {
+      numbers_ = Declare(*node_.input(0), std::move(tensor),
+                         {Integer(images_.count), Integer(images_.pixels), Integer(channels)},
+                         {Integer(channels * images_.pixels), Integer(channels), Integer(1)});
+    } else {
+      numbers_ = Declare(*node_.input(0), std::move(tensor), {Integer(images_.count * images_.groups), Integer(length)},
+                         {Integer(length), Integer(1)});
+    }
+  }
+
+  std::optional<BufferId> DeclareChannels(const Value& value) {
+    const ValueFacts& facts = facts_.Of(value);
+    if (facts.kind == ValueFacts::Kind::kNone) return {};
+    return Declare(value, {*facts.dtype, {extents_[1]}, {0}}, {Integer(images_.channels)}, {Integer(1)});
+  }
+
+  BufferId DeclareScales() {
+    signature_.outputs.push_back(
+        {c10::kFloat, {extents_[0], extents_[1], KernelSignature::kOne, KernelSignature::kOne}, {0, 1, 2, 3}});
+    return builder_.Output(fuser::Dtype::kFloat32, {Integer(images_.count), Integer(images_.channels)},
+                           {Integer(images_.channels), Integer(1)});
+  }
+
+  const Node& node_;
+  ValueFactTable& facts_;
+  const GroupedImages images_;
+  fuser::KernelBuilder builder_;
+  KernelSignature signature_;
+  std::vector<const Value*> operands_;
+  // Of each of the images' dimensions.
+  std::array<int16_t, 4> extents_ = {KernelSignature::kOne, KernelSignature::kOne, KernelSignature::kOne,
+                                     KernelSignature::kOne};
+  BufferId numbers_ = 0;
+};
+
+// Whether kernels can read a weight or bias as it lies.
+bool IsReadable(const ValueFacts& facts, const ValueFacts& images) {
+  if (facts.kind == ValueFacts::Kind::kNone) return true;
+  return facts.is_tensor() && facts.plain && facts.dtype && KernelDtype(*facts.dtype) && facts.rank() == 1u &&
+         facts.order.is_known() && (*facts.sizes)[0] == (*images.sizes)[1];
+}
+
+}  // namespace
+
+std::optional<LoweredGroup> LowerGroupScales(const Node& node, ValueFactTable& facts) {
+  const std::optional<GroupedImages> images = GroupedImagesOf(node, facts);
+  if (!images) return {};
+  const ValueFacts& of_images = facts.Of(*node.input(0));
+  for (const size_t i : {2, 3}) {
+    if (!IsReadable(facts.Of(*node.input(i)), of_images)) return {};
+  }
+  return ScalesLowering(node, facts, *images).Run();
+}
+
+}  // namespace hearth

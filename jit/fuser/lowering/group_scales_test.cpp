@@ -1,0 +1,106 @@
+// Kernels of the scales of group norms, as the evaluator runs them, beside LibTorch's group norm.
+#include "jit/fuser/lowering/group_scales.h"
+
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "jit/analysis/argument_spec.h"
+#include "jit/analysis/exact_shape.h"
+#include "jit/analysis/written_memory.h"
+#include "jit/fuser/ir/aten_testing.h"
+#include "jit/ir/parser.h"
+#include "jit/operators/registry.h"
+
+namespace hearth {
+namespace {
+
+using c10::IValue;
+
+std::string GraphOf(int64_t groups) {
+  return "graph(%x : Tensor, %w : Optional[Tensor], %b : Optional[Tensor]):\n"
+         "  %groups : int = prim::Constant[value=" +
+         std::to_string(groups) +
+         "]()\n"
+         "  %eps : float = prim::Constant[value=0.001]()\n"
+         "  %f : Tensor, %o : Tensor = hearth::group_scales(%x, %groups, %w, %b, %eps)\n"
+         "  return (%f, %o)\n";
+}
+
+struct Scales {
+  at::Tensor factors, offsets;
+};
+
+// By the node's kernel; undefined tensors if it has none.
+Scales ScalesOf(const at::Tensor& images, int64_t groups, const IValue& weight, const IValue& bias) {
+  const std::unique_ptr<Graph> graph = ParseGraph(GraphOf(groups));
+  const std::vector<IValue> arguments = {images, weight, bias};
+  const WrittenMemory written(*graph, nullptr);
+  SizeAlgebra sizes;
+  std::vector<ArgumentFacts> of_arguments = ArgumentSpec::Of(arguments).value().Facts();
+  ExactShape::Of(arguments).value().AddTo(of_arguments);
+  ValueFactTable facts(*graph, of_arguments, written, sizes);
+  facts.InferAll();
+  const Node* node = graph->outputs()[0]->node();
+  const std::optional<LoweredGroup> lowered = LowerGroupScales(*node, facts);
+  if (!lowered) return {};
+  const Scales scales = {at::zeros({images.size(0), images.size(1), 1, 1}),
+                         at::zeros({images.size(0), images.size(1), 1, 1})};
+  std::vector<fuser::BufferMemory> memory = {fuser::MemoryOfTensor(images)};
+  for (const IValue& numbers : {weight, bias}) {
+    if (numbers.isTensor()) memory.push_back(fuser::MemoryOfTensor(numbers.toTensor()));
+  }
+  memory.push_back(fuser::MemoryOfTensor(scales.factors));
+  memory.push_back(fuser::MemoryOfTensor(scales.offsets));
+  EXPECT_NO_THROW(fuser::Verify(lowered->kernel)) << fuser::Print(lowered->kernel);
+  fuser::Evaluate(lowered->kernel, {}, memory);
+  return scales;
+}
+
+TEST(GroupScalesTest, NumbersTimesFactorsPlusOffsetsAreLibTorchsGroupNorm) {
+  for (const at::ScalarType dtype : {at::kFloat, at::kHalf, at::kBFloat16}) {
+    for (const std::vector<int64_t>& sizes :
+         std::vector<std::vector<int64_t>>{{2, 12, 5, 7}, {1, 8, 1, 6}, {3, 4, 2, 1}}) {
+      for (const at::MemoryFormat format : {at::MemoryFormat::Contiguous, at::MemoryFormat::ChannelsLast}) {
+        const at::Tensor images = at::randn(sizes).add(2).to(dtype).contiguous(format);
+        for (const int64_t groups : {int64_t{1}, int64_t{2}, sizes[1]}) {
+          const at::Tensor weight = at::randn({sizes[1]}).to(dtype), bias = at::randn({sizes[1]});
+          const Scales scales = ScalesOf(images, groups, weight, bias), plain = ScalesOf(images, groups, {}, {});
+          ASSERT_TRUE(scales.factors.defined() && plain.factors.defined());
+          const at::Tensor wide = images.to(at::kFloat);
+          EXPECT_TRUE(at::allclose(wide * scales.factors + scales.offsets,
+                                   at::group_norm(wide, groups, weight.to(at::kFloat), bias, 1e-3), 1e-4, 1e-4));
+          EXPECT_TRUE(at::allclose(wide * plain.factors + plain.offsets, at::group_norm(wide, groups, {}, {}, 1e-3),
+                                   1e-4, 1e-4));
+        }
+      }
+    }
+  }
+}
+
+TEST(GroupScalesTest, TheOperatorGivesWhatItsKernelDoes) {
+  const Operator* op = OperatorRegistry::Global().Find(c10::Symbol::fromQualString("hearth::group_scales"), "");
+  const at::Tensor images = at::randn({2, 12, 5, 7}).add(2).to(at::kHalf).contiguous(at::MemoryFormat::ChannelsLast);
+  const IValue groups = 3, epsilon = 1e-3, numbers = at::randn({12}).to(at::kHalf), x = images;
+  for (const IValue& channels : {numbers, IValue()}) {
+    const std::vector<const IValue*> arguments = {&x, &groups, &channels, &channels, &epsilon};
+    std::vector<IValue> given(2);
+    op->native()({arguments.data(), arguments.size()}, given.data());
+    const Scales scales = ScalesOf(images, 3, channels, channels);
+    EXPECT_TRUE(at::allclose(given[0].toTensor(), scales.factors, 1e-4, 1e-4));
+    EXPECT_TRUE(at::allclose(given[1].toTensor(), scales.offsets, 1e-4, 1e-4));
+  }
+}
+
+TEST(GroupScalesTest, PartsAndOtherOrdersHaveNoKernel) {
+  const at::Tensor images = at::randn({2, 12, 5, 7});
+  EXPECT_FALSE(ScalesOf(images.slice(1, 0, 4), 2, {}, {}).factors.defined());
+  EXPECT_FALSE(ScalesOf(images.transpose(2, 3), 2, {}, {}).factors.defined());
+  EXPECT_FALSE(ScalesOf(images, 5, {}, {}).factors.defined());
+}
+
+}  // namespace
+}  // namespace hearth
