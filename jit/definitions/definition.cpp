@@ -11,10 +11,11 @@ namespace {
 
 using c10::Symbol;
 
-std::array<std::span<const OperatorDefinition>, 12> Tables() {
+std::array<std::span<const OperatorDefinition>, 13> Tables() {
   return {ContainerDefinitions(), CreationDefinitions(), FusedDefinitions(),     ImageDefinitions(),
           IndexingDefinitions(),  LayerDefinitions(),    NumberDefinitions(),    PointwiseDefinitions(),
-          ProcessDefinitions(),   QueryDefinitions(),    ReductionDefinitions(), ViewDefinitions()};
+          ProcessDefinitions(),   QueryDefinitions(),    ReductionDefinitions(), SpecialDefinitions(),
+          ViewDefinitions()};
 }
 
 // Symbols are numbered in the order in which they were interned, so those of operators are small numbers.

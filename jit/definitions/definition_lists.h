@@ -18,6 +18,7 @@ std::span<const OperatorDefinition> PointwiseDefinitions();
 std::span<const OperatorDefinition> ProcessDefinitions();
 std::span<const OperatorDefinition> QueryDefinitions();
 std::span<const OperatorDefinition> ReductionDefinitions();
+std::span<const OperatorDefinition> SpecialDefinitions();
 std::span<const OperatorDefinition> ViewDefinitions();
 
 }  // namespace hearth

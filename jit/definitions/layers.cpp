@@ -1,5 +1,6 @@
 #include "jit/definitions/definition_lists.h"
 #include "jit/definitions/fact_rules.h"
+#include "jit/definitions/pointwise_facts.h"
 #include "jit/definitions/row_rules.h"
 #include "jit/libraries/recurrence.h"
 
@@ -257,7 +258,7 @@ const OperatorDefinition kDefinitions[] = {
     {.name = "aten::group_norm", .kind = kNormalization, .facts = GroupNorm, .autocast = AutocastPolicy::kFull},
     {.name = "hearth::group_scales", .kind = kNormalization, .facts = GroupScales},
     {.name = "aten::_transformer_encoder_layer_fwd", .kind = kAttention, .facts = FirstLike},
-    {.name = "aten::rms_norm", .kind = kNormalization, .facts = FirstLike},
+    {.name = "aten::rms_norm", .kind = kNormalization, .facts = facts::Like, .row = &row::kRmsNorm},
     {.name = "aten::layer_norm",
      .kind = kNormalization,
      .facts = LayerNorm,

@@ -1,6 +1,7 @@
 // What computes each element of its result from the elements in its place.
 #include "jit/definitions/definition_lists.h"
 #include "jit/definitions/operand_order.h"
+#include "jit/definitions/pointwise_facts.h"
 #include "jit/definitions/scalar_rules.h"
 #include "jit/definitions/shared_rules.h"
 
@@ -10,18 +11,16 @@
 namespace hearth {
 namespace {
 
+using facts::BinaryFloating;
+using facts::Compare;
+using facts::Elementwise;
+using facts::Like;
+using facts::LikeBool;
+using facts::LikeFloating;
+using facts::LikeInOrder;
+using facts::Magnitude;
 using Kind = ValueFacts::Kind;
 
-// In memory as the input is, if that has the default order.
-void Like(Call& call) {
-  call.Give(0, call.in(0), call.in(0).dtype, call.in(0).sizes);
-  if (call.in(0).contiguous()) call.GiveOrder(call.in(0).order);
-}
-// The same of any order: new memory for the result is nested as the input is.
-void LikeInOrder(Call& call) {
-  Like(call);
-  call.GiveOrder(OrderOfNewLike(call.sizes(), call.in(0)));
-}
 // A view of all of it, or new memory of the same strides.
 void ItsInput(Call& call) {
   call.Give(0, call.in(0), call.in(0).dtype, call.in(0).sizes);
@@ -34,14 +33,6 @@ void Copied(Call& call) {
   } else {
     ItsInput(call);
   }
-}
-void LikeFloating(Call& call) {
-  LikeInOrder(call);
-  call.out().dtype = Floating(call.in(0).dtype);
-}
-void LikeBool(Call& call) {
-  LikeInOrder(call);
-  call.out().dtype = c10::kBool;
 }
 // The same, perhaps in another order in memory.
 void LikeReordered(Call& call) {
@@ -82,39 +73,6 @@ void Clone(Call& call) {
   Like(call);
   call.GiveOrder(call.is_none("memory_format") ? OrderOfNewLike(call.sizes(), call.in(0)) : OrderOfFormat(call));
 }
-void Abs(Call& call) {
-  LikeInOrder(call);
-  if (call.in(0).dtype && c10::isComplexType(*call.in(0).dtype)) call.out().dtype.reset();
-}
-void Clamp(Call& call) {
-  LikeInOrder(call);
-  call.out().dtype = call.num_inputs() == 3 ? Promoted(call, {0, 1, 2}) : Promoted(call, {0, 1});
-  for (size_t i = 1; i < call.num_inputs(); ++i) {
-    if (call.is_tensor_type(i) || HasMemory(*call.node().input(i)->type())) call.out() = {};
-  }
-}
-
-void Elementwise(Call& call, Dtype dtype) {
-  if (!call.is_tensor_type(1)) {
-    if (!call.is_tensor_type(0)) return;
-    call.Give(0, call.in(0), dtype, call.in(0).sizes);
-    return call.GiveOrder(OrderOfNewLike(call.sizes(), call.in(0)));
-  }
-  if (!call.is_tensor_type(0)) {
-    call.Give(0, call.in(1), dtype, call.in(1).sizes);
-    if (call.in(1).contiguous()) call.GiveOrder(call.in(1).order);
-    return;
-  }
-  const std::optional<KnownSizes> sizes = Broadcast(call.sizes(), call.in(0).sizes, call.in(1).sizes);
-  call.Give(0, call.in(0), dtype, sizes);
-  call.GiveOrder(OrderOfAll(call.sizes(), {&call.in(0), &call.in(1)}, sizes));
-}
-}  // namespace
-
-void Binary(Call& call) { Elementwise(call, Promoted(call, {0, 1})); }
-
-namespace {
-
 // Its second operand is the one that is subtracted from, whose order in memory comes first.
 void ReverseBinary(Call& call) {
   Binary(call);
@@ -123,8 +81,6 @@ void ReverseBinary(Call& call) {
   if (!call.is_tensor_type(1) || a.order.IsLike(b.order)) return;
   if (call.out().order.is_known()) call.out().order = {};
 }
-void BinaryFloating(Call& call) { Elementwise(call, Floating(Promoted(call, {0, 1}))); }
-void Compare(Call& call) { Elementwise(call, c10::kBool); }
 void Divide(Call& call) {
   const Dtype dtype = Promoted(call, {0, 1});
   if (call.is_none("rounding_mode")) return Elementwise(call, Floating(dtype));
@@ -132,11 +88,11 @@ void Divide(Call& call) {
   Elementwise(call, mode != nullptr && mode->isString() ? dtype : Dtype());
 }
 
-// Of the first input and those of the two after it that are tensors.
-void OfTensorsAmongThree(Call& call, Dtype dtype) {
+// Of the first input and those after it that are tensors: two of three, or one of two.
+void OfTensors(Call& call, Dtype dtype) {
   Operands operands = {&call.in(0)};
   std::optional<KnownSizes> sizes = call.in(0).sizes;
-  for (size_t i = 1; i < 3; ++i) {
+  for (size_t i = 1; i < std::min<size_t>(call.num_inputs(), 3); ++i) {
     if (!call.is_tensor_type(i)) continue;
     sizes = Broadcast(call.sizes(), std::move(sizes), call.in(i).sizes);
     operands.push_back(&call.in(i));
@@ -145,13 +101,21 @@ void OfTensorsAmongThree(Call& call, Dtype dtype) {
   call.GiveOrder(OrderOfAll(call.sizes(), std::move(operands), sizes));
 }
 
+// Bounds are tensors, numbers or None.
+void Clamp(Call& call) {
+  for (size_t i = 1; i < call.num_inputs(); ++i) {
+    if (!call.is_tensor_type(i) && HasMemory(*call.node().input(i)->type())) return;
+  }
+  OfTensors(call, call.num_inputs() == 3 ? Promoted(call, {0, 1, 2}) : Promoted(call, {0, 1}));
+}
+
 void Where(Call& call) {
   if (call.num_inputs() != 3) return;
-  OfTensorsAmongThree(call, Promoted(call, {1, 2}));
+  OfTensors(call, Promoted(call, {1, 2}));
 }
 void BinaryOfThree(Call& call) {
   if (!call.is_tensor_type(1)) return;
-  OfTensorsAmongThree(call, call.is_tensor_type(2) ? Promoted(call, {0, 1, 2}) : Promoted(call, {0, 1}));
+  OfTensors(call, call.is_tensor_type(2) ? Promoted(call, {0, 1, 2}) : Promoted(call, {0, 1}));
 }
 void MaskedFill(Call& call) {
   call.Give(0, call.in(0), call.in(0).dtype, Broadcast(call.sizes(), call.in(0).sizes, call.in(1).sizes));
@@ -161,7 +125,6 @@ void MaskedFill(Call& call) {
 using enum OperatorClass;
 
 const OperatorDefinition kDefinitions[] = {
-    {.name = "aten::logaddexp", .kind = kPointwise, .facts = Binary},
     {.name = "aten::lerp", .kind = kPointwise, .facts = BinaryOfThree, .scalar = scalar::Lerp},
     {.name = "aten::rrelu", .hides_aliases = true},
     {.name = "aten::add_", .list = ListRole::kExtend},
@@ -425,7 +388,7 @@ const OperatorDefinition kDefinitions[] = {
     {.name = "aten::clone", .kind = kConversion, .facts = Clone},
     {.name = "aten::abs",
      .kind = kPointwise,
-     .facts = Abs,
+     .facts = Magnitude,
      .scalar = scalar::Abs,
      .in_place = true,
      .folding = Folding::kNumbers},

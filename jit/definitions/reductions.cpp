@@ -3,7 +3,9 @@
 #include <vector>
 
 #include "jit/definitions/definition_lists.h"
+#include "jit/definitions/operand_order.h"
 #include "jit/definitions/row_rules.h"
+#include "jit/definitions/scalar_rules.h"
 #include "jit/definitions/shared_rules.h"
 
 namespace hearth {
@@ -69,14 +71,19 @@ void ReduceSummed(Call& call) {
   call.Give(0, call.in(0), GivenDtype(call, Summed(call.in(0).dtype)), Reduced(call));
   call.GiveOrder(StrideOrder::Default(true));
 }
+// Any and all.
 void ReduceToBool(Call& call) {
   const bool bytes = call.in(0).dtype == c10::kByte;
   const std::optional<KnownSizes> dims = call.has("dim") ? call.numbers("dim") : std::nullopt;
   // These take no dimensions at their word: nothing is reduced.
   const bool none = dims && dims->empty();
   call.Give(0, call.in(0), bytes || !call.in(0).dtype ? Dtype() : c10::kBool, none ? call.in(0).sizes : Reduced(call));
+  if (!none) call.GiveOrder(StrideOrder::Default(true));
 }
-void ReduceToIndex(Call& call) { call.Give(0, call.in(0), c10::kLong, Reduced(call)); }
+void ReduceToIndex(Call& call) {
+  call.Give(0, call.in(0), c10::kLong, Reduced(call));
+  call.GiveOrder(StrideOrder::Default(true));
+}
 // max(x), max(x, other), max(x, dim)
 void Extremum(Call& call) {
   if (call.num_inputs() == 2 && call.is_tensor_type(1)) return Binary(call);
@@ -89,7 +96,7 @@ void ReduceTwice(Call& call) {
   if (call.num_outputs() == 2) call.Give(1, call.in(0), call.in(0).dtype, call.out().sizes);
 }
 void ReduceFloating(Call& call) {
-  Reduce(call);
+  ReduceInOrder(call);
   call.out().dtype = Floating(call.in(0).dtype);
 }
 // Of which nothing but the mean or sum is left, unless each element is asked for.
@@ -100,6 +107,27 @@ void Loss(Call& call) {
   if (dtype && c10::isComplexType(*dtype)) dtype.reset();
   call.Give(0, call.in(0), dtype, reduces ? std::optional(KnownSizes()) : std::nullopt);
 }
+// The same of a loss that is one operator on two tensors, where it is asked for each element.
+void PairLoss(Call& call) {
+  Loss(call);
+  if (call.number("reduction") != 0) return;
+  const std::optional<KnownSizes> sizes = Broadcast(call.sizes(), call.in(0).sizes, call.in(1).sizes);
+  call.out().sizes = sizes;
+  call.GiveOrder(OrderOfAll(call.sizes(), {&call.in(0), &call.in(1)}, sizes));
+}
+// Likewise of one that LibTorch makes of several operators, some on one of the tensors alone.
+void ComposedLoss(Call& call) {
+  PairLoss(call);
+  const ValueFacts& a = call.in(0);
+  const ValueFacts& b = call.in(1);
+  const bool alike = a.sizes && a.sizes == b.sizes && a.contiguous() && b.contiguous();
+  if (call.number("reduction") == 0 && !alike) call.out().order = {};
+}
+// Along a dimension, in another dtype if one is given.
+void SoftmaxLike(Call& call) {
+  call.Give(0, call.in(0), GivenDtype(call, call.in(0).dtype), call.in(0).sizes);
+  call.GiveOrder(StrideOrder::Default(true));
+}
 
 using enum OperatorClass;
 
@@ -109,7 +137,12 @@ const OperatorDefinition kDefinitions[] = {
     {.name = "aten::cumprod", .kind = kScan, .facts = Scan, .autocast = AutocastPolicy::kFullUnlessDtypeGiven},
     {.name = "aten::norm", .kind = kReduction, .facts = ReduceToSpread, .row = &row::kVectorNorm},
     {.name = "aten::linalg_vector_norm", .kind = kReduction, .facts = ReduceToSpread, .row = &row::kVectorNorm},
-    {.name = "aten::logsumexp", .kind = kReduction, .facts = ReduceFloating},
+    {.name = "aten::logsumexp", .kind = kReduction, .facts = ReduceFloating, .row = &row::kLogSumExp},
+    {.name = "aten::special_logsumexp", .kind = kReduction, .facts = ReduceFloating, .row = &row::kLogSumExp},
+    {.name = "aten::special_softmax", .kind = kNormalization, .facts = SoftmaxLike, .row = &row::kSoftmax},
+    {.name = "aten::special_log_softmax", .kind = kNormalization, .facts = SoftmaxLike, .row = &row::kLogSoftmax},
+    {.name = "aten::linalg_norm", .kind = kReduction, .facts = ReduceToSpread, .row = &row::kMatrixOrVectorNorm},
+    {.name = "aten::nansum", .kind = kReduction, .facts = ReduceSummed, .row = &row::kNanSum},
     {.name = "aten::var_mean", .kind = kReduction, .facts = ReduceTwice},
     {.name = "aten::std_mean", .kind = kReduction, .facts = ReduceTwice},
     {.name = "aten::cross_entropy_loss", .kind = kReduction, .facts = Loss},
@@ -117,7 +150,7 @@ const OperatorDefinition kDefinitions[] = {
     {.name = "aten::amax", .kind = kReduction, .facts = ReduceInOrder, .row = &row::kAmax},
     {.name = "aten::amin", .kind = kReduction, .facts = ReduceInOrder, .row = &row::kAmin},
     {.name = "aten::var", .kind = kReduction, .facts = ReduceToSpread, .row = &row::kVar},
-    {.name = "aten::std", .kind = kReduction, .facts = ReduceToSpread},
+    {.name = "aten::std", .kind = kReduction, .facts = ReduceToSpread, .row = &row::kStd},
     {.name = "aten::sum",
      .kind = kReduction,
      .facts = ReduceSummed,
@@ -127,13 +160,14 @@ const OperatorDefinition kDefinitions[] = {
     {.name = "aten::prod",
      .kind = kReduction,
      .facts = ReduceSummed,
+     .row = &row::kProd,
      .autocast = AutocastPolicy::kFullUnlessDtypeGiven},
-    {.name = "aten::any", .kind = kReduction, .facts = ReduceToBool},
-    {.name = "aten::all", .kind = kReduction, .facts = ReduceToBool},
-    {.name = "aten::argmax", .kind = kReduction, .facts = ReduceToIndex},
-    {.name = "aten::argmin", .kind = kReduction, .facts = ReduceToIndex},
-    {.name = "aten::max", .kind = kReduction, .facts = Extremum},
-    {.name = "aten::min", .kind = kReduction, .facts = Extremum},
+    {.name = "aten::any", .kind = kReduction, .facts = ReduceToBool, .row = &row::kAny},
+    {.name = "aten::all", .kind = kReduction, .facts = ReduceToBool, .row = &row::kAll},
+    {.name = "aten::argmax", .kind = kReduction, .facts = ReduceToIndex, .row = &row::kArgmax},
+    {.name = "aten::argmin", .kind = kReduction, .facts = ReduceToIndex, .row = &row::kArgmin},
+    {.name = "aten::max", .kind = kReduction, .facts = Extremum, .scalar = scalar::Maximum},
+    {.name = "aten::min", .kind = kReduction, .facts = Extremum, .scalar = scalar::Minimum},
     {.name = "aten::renorm", .autocast = AutocastPolicy::kFull},
     {.name = "aten::cross", .autocast = AutocastPolicy::kWidest},
     {.name = "aten::sum_to_size", .kind = kReduction, .hides_aliases = true},
@@ -143,20 +177,46 @@ const OperatorDefinition kDefinitions[] = {
     {.name = "aten::cosine_embedding_loss", .kind = kReduction, .autocast = AutocastPolicy::kFull},
     {.name = "aten::nll_loss", .kind = kReduction, .autocast = AutocastPolicy::kFull},
     {.name = "aten::nll_loss2d", .kind = kReduction, .autocast = AutocastPolicy::kFull},
-    {.name = "aten::hinge_embedding_loss", .kind = kReduction, .autocast = AutocastPolicy::kFull},
-    {.name = "aten::kl_div", .kind = kReduction, .facts = Loss, .autocast = AutocastPolicy::kFull},
-    {.name = "aten::l1_loss", .kind = kReduction, .facts = Loss, .autocast = AutocastPolicy::kFull},
-    {.name = "aten::smooth_l1_loss", .kind = kReduction, .facts = Loss, .autocast = AutocastPolicy::kFull},
-    {.name = "aten::mse_loss", .kind = kReduction, .facts = Loss, .autocast = AutocastPolicy::kFull},
+    {.name = "aten::hinge_embedding_loss",
+     .kind = kReduction,
+     .facts = ComposedLoss,
+     .scalar = scalar::HingeEmbeddingLoss,
+     .autocast = AutocastPolicy::kFull},
+    {.name = "aten::kl_div",
+     .kind = kReduction,
+     .facts = ComposedLoss,
+     .scalar = scalar::KlDivergence,
+     .autocast = AutocastPolicy::kFull},
+    {.name = "aten::l1_loss",
+     .kind = kReduction,
+     .facts = PairLoss,
+     .scalar = scalar::L1Loss,
+     .autocast = AutocastPolicy::kFull},
+    {.name = "aten::smooth_l1_loss",
+     .kind = kReduction,
+     .facts = PairLoss,
+     .scalar = scalar::SmoothL1Loss,
+     .autocast = AutocastPolicy::kFull},
+    {.name = "aten::mse_loss",
+     .kind = kReduction,
+     .facts = PairLoss,
+     .scalar = scalar::MseLoss,
+     .autocast = AutocastPolicy::kFull},
     {.name = "aten::margin_ranking_loss", .kind = kReduction, .autocast = AutocastPolicy::kFull},
     {.name = "aten::multilabel_margin_loss", .kind = kReduction, .autocast = AutocastPolicy::kFull},
-    {.name = "aten::soft_margin_loss", .kind = kReduction, .facts = Loss, .autocast = AutocastPolicy::kFull},
+    {.name = "aten::soft_margin_loss",
+     .kind = kReduction,
+     .facts = ComposedLoss,
+     .scalar = scalar::SoftMarginLoss,
+     .autocast = AutocastPolicy::kFull},
     {.name = "aten::triplet_margin_loss", .kind = kReduction, .autocast = AutocastPolicy::kFull},
     {.name = "aten::multi_margin_loss", .kind = kReduction, .autocast = AutocastPolicy::kFull},
     {.name = "aten::binary_cross_entropy_with_logits",
      .kind = kReduction,
-     .facts = Loss,
+     .facts = ComposedLoss,
+     .scalar = scalar::BinaryCrossEntropyWithLogits,
      .autocast = AutocastPolicy::kFull},
+    {.name = "aten::huber_loss", .kind = kReduction, .facts = PairLoss, .scalar = scalar::HuberLoss},
     {.name = "aten::dist", .kind = kReduction, .autocast = AutocastPolicy::kFull},
     {.name = "aten::pdist", .kind = kReduction, .autocast = AutocastPolicy::kFull},
     {.name = "aten::cdist", .kind = kReduction, .autocast = AutocastPolicy::kFull},

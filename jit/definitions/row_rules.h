@@ -47,12 +47,22 @@ struct RowRule {
 
 namespace row {
 
+extern const RowRule kAll;
 extern const RowRule kAmax;
 extern const RowRule kAmin;
+extern const RowRule kAny;
+extern const RowRule kArgmax;
+extern const RowRule kArgmin;
 extern const RowRule kLayerNorm;
 extern const RowRule kLogSoftmax;
+extern const RowRule kLogSumExp;
+extern const RowRule kMatrixOrVectorNorm;
 extern const RowRule kMean;
+extern const RowRule kNanSum;
+extern const RowRule kProd;
+extern const RowRule kRmsNorm;
 extern const RowRule kSoftmax;
+extern const RowRule kStd;
 extern const RowRule kSum;
 extern const RowRule kVar;
 extern const RowRule kVectorNorm;

@@ -145,6 +145,12 @@ Scalar Logical(ScalarCall& c, Opcode opcode) {
   return c.In(0, fuser::Dtype::kBool).With(opcode, c.In(1, fuser::Dtype::kBool));
 }
 
+// Overloads of max and min that are given one tensor reduce it.
+Scalar OfTwoTensors(ScalarCall& c, Opcode opcode) {
+  if (c.call().num_inputs() != 2 || !c.call().is_tensor_type(1)) return {};
+  return c.In(0).With(opcode, c.In(1));
+}
+
 // The second operand times `alpha`, added to (sign 1) or taken from (-1) the first. On a CPU, LibTorch rounds numbers
 // to half precision.
 Scalar Combined(ScalarCall& c, size_t first, size_t second, double sign) {
@@ -339,11 +345,14 @@ Scalar LogicalOr(ScalarCall& c) { return Logical(c, Opcode::kOr); }
 Scalar LogicalXor(ScalarCall& c) { return Logical(c, Opcode::kXor); }
 Scalar MaskedFill(ScalarCall& c) {
   // What integers make of a number that they cannot hold is LibTorch's to say.
-  if (!IsBool(c, 1) || !c.is_floating()) return {};
+  const c10::IValue* value = c.call().constant(2);
+  const bool is_whole = value != nullptr && value->isInt();
+  const bool is_held = is_whole && (IsArithmetic(c) || value->toInt() == 0 || value->toInt() == 1);
+  if (!IsBool(c, 1) || !(c.is_floating() || is_held)) return {};
   return Select(c.In(1, fuser::Dtype::kBool), c.In(2), c.In(0));
 }
-Scalar Maximum(ScalarCall& c) { return c.In(0).With(Opcode::kMaximum, c.In(1)); }
-Scalar Minimum(ScalarCall& c) { return c.In(0).With(Opcode::kMinimum, c.In(1)); }
+Scalar Maximum(ScalarCall& c) { return OfTwoTensors(c, Opcode::kMaximum); }
+Scalar Minimum(ScalarCall& c) { return OfTwoTensors(c, Opcode::kMinimum); }
 Scalar Mish(ScalarCall& c) {
   if (!c.is_floating()) return {};
   const Scalar x = c.In(0);

@@ -43,6 +43,8 @@ class ScalarCall {
   fuser::Scalar In(size_t operand);
   // A number too.
   fuser::Scalar Rounded(size_t operand) { return In(operand, result_).To(computed()); }
+  // What is computed, rounded as a result of LibTorch's operators would be.
+  fuser::Scalar Round(fuser::Scalar value) const { return value.To(result_).To(computed()); }
   fuser::Scalar Constant(fuser::Dtype dtype, double value) const { return {builder_, builder_.Constant(dtype, value)}; }
   // The operand of that name if it is a constant number.
   std::optional<double> Number(std::string_view name) const;
@@ -67,12 +69,16 @@ namespace scalar {
 
 fuser::Scalar Abs(ScalarCall& c);
 fuser::Scalar Acos(ScalarCall& c);
+fuser::Scalar Acosh(ScalarCall& c);
 fuser::Scalar Add(ScalarCall& c);
 fuser::Scalar Addcdiv(ScalarCall& c);
 fuser::Scalar Addcmul(ScalarCall& c);
 fuser::Scalar Asin(ScalarCall& c);
+fuser::Scalar Asinh(ScalarCall& c);
 fuser::Scalar Atan(ScalarCall& c);
 fuser::Scalar Atan2(ScalarCall& c);
+fuser::Scalar Atanh(ScalarCall& c);
+fuser::Scalar BinaryCrossEntropyWithLogits(ScalarCall& c);
 fuser::Scalar BitwiseAnd(ScalarCall& c);
 fuser::Scalar BitwiseNot(ScalarCall& c);
 fuser::Scalar BitwiseOr(ScalarCall& c);
@@ -82,10 +88,13 @@ fuser::Scalar Celu(ScalarCall& c);
 fuser::Scalar Clamp(ScalarCall& c);
 fuser::Scalar ClampMax(ScalarCall& c);
 fuser::Scalar ClampMin(ScalarCall& c);
+fuser::Scalar CopySign(ScalarCall& c);
 fuser::Scalar Cos(ScalarCall& c);
 fuser::Scalar Cosh(ScalarCall& c);
+fuser::Scalar Deg2rad(ScalarCall& c);
 fuser::Scalar Divide(ScalarCall& c);
 fuser::Scalar Elu(ScalarCall& c);
+fuser::Scalar Entr(ScalarCall& c);
 fuser::Scalar Equal(ScalarCall& c);
 fuser::Scalar Erf(ScalarCall& c);
 fuser::Scalar Erfc(ScalarCall& c);
@@ -94,6 +103,8 @@ fuser::Scalar Exp2(ScalarCall& c);
 fuser::Scalar Expm1(ScalarCall& c);
 fuser::Scalar Floor(ScalarCall& c);
 fuser::Scalar FloorDivide(ScalarCall& c);
+fuser::Scalar Fmax(ScalarCall& c);
+fuser::Scalar Fmin(ScalarCall& c);
 fuser::Scalar Fmod(ScalarCall& c);
 fuser::Scalar Frac(ScalarCall& c);
 fuser::Scalar Gelu(ScalarCall& c);
@@ -103,9 +114,17 @@ fuser::Scalar Hardshrink(ScalarCall& c);
 fuser::Scalar Hardsigmoid(ScalarCall& c);
 fuser::Scalar Hardswish(ScalarCall& c);
 fuser::Scalar Hardtanh(ScalarCall& c);
+fuser::Scalar Heaviside(ScalarCall& c);
+fuser::Scalar HingeEmbeddingLoss(ScalarCall& c);
+fuser::Scalar HuberLoss(ScalarCall& c);
+fuser::Scalar Hypot(ScalarCall& c);
 fuser::Scalar IsFinite(ScalarCall& c);
 fuser::Scalar IsInf(ScalarCall& c);
 fuser::Scalar IsNan(ScalarCall& c);
+fuser::Scalar IsNegInf(ScalarCall& c);
+fuser::Scalar IsPosInf(ScalarCall& c);
+fuser::Scalar KlDivergence(ScalarCall& c);
+fuser::Scalar L1Loss(ScalarCall& c);
 fuser::Scalar LeakyRelu(ScalarCall& c);
 fuser::Scalar Lerp(ScalarCall& c);
 fuser::Scalar Less(ScalarCall& c);
@@ -114,20 +133,26 @@ fuser::Scalar Log(ScalarCall& c);
 fuser::Scalar Log10(ScalarCall& c);
 fuser::Scalar Log1p(ScalarCall& c);
 fuser::Scalar Log2(ScalarCall& c);
-fuser::Scalar LogSigmoid(ScalarCall& c);
+fuser::Scalar LogAddExp(ScalarCall& c);
+fuser::Scalar LogAddExp2(ScalarCall& c);
 fuser::Scalar LogicalAnd(ScalarCall& c);
 fuser::Scalar LogicalNot(ScalarCall& c);
 fuser::Scalar LogicalOr(ScalarCall& c);
 fuser::Scalar LogicalXor(ScalarCall& c);
+fuser::Scalar Logit(ScalarCall& c);
+fuser::Scalar LogSigmoid(ScalarCall& c);
 fuser::Scalar MaskedFill(ScalarCall& c);
 fuser::Scalar Maximum(ScalarCall& c);
 fuser::Scalar Minimum(ScalarCall& c);
 fuser::Scalar Mish(ScalarCall& c);
+fuser::Scalar MseLoss(ScalarCall& c);
 fuser::Scalar Multiply(ScalarCall& c);
 fuser::Scalar NanToNum(ScalarCall& c);
+fuser::Scalar Ndtr(ScalarCall& c);
 fuser::Scalar Negate(ScalarCall& c);
 fuser::Scalar NotEqual(ScalarCall& c);
 fuser::Scalar Power(ScalarCall& c);
+fuser::Scalar Rad2deg(ScalarCall& c);
 fuser::Scalar Reciprocal(ScalarCall& c);
 fuser::Scalar Relu(ScalarCall& c);
 fuser::Scalar Relu6(ScalarCall& c);
@@ -136,11 +161,17 @@ fuser::Scalar ReverseSubtract(ScalarCall& c);
 fuser::Scalar Round(ScalarCall& c);
 fuser::Scalar Rsqrt(ScalarCall& c);
 fuser::Scalar Selu(ScalarCall& c);
+fuser::Scalar ShiftLeft(ScalarCall& c);
+fuser::Scalar ShiftRight(ScalarCall& c);
 fuser::Scalar Sigmoid(ScalarCall& c);
 fuser::Scalar Sign(ScalarCall& c);
+fuser::Scalar Signbit(ScalarCall& c);
 fuser::Scalar Silu(ScalarCall& c);
 fuser::Scalar Sin(ScalarCall& c);
+fuser::Scalar Sinc(ScalarCall& c);
 fuser::Scalar Sinh(ScalarCall& c);
+fuser::Scalar SmoothL1Loss(ScalarCall& c);
+fuser::Scalar SoftMarginLoss(ScalarCall& c);
 fuser::Scalar Softplus(ScalarCall& c);
 fuser::Scalar Softshrink(ScalarCall& c);
 fuser::Scalar Sqrt(ScalarCall& c);
@@ -152,6 +183,8 @@ fuser::Scalar Threshold(ScalarCall& c);
 fuser::Scalar To(ScalarCall& c);
 fuser::Scalar Trunc(ScalarCall& c);
 fuser::Scalar Where(ScalarCall& c);
+fuser::Scalar Xlog1py(ScalarCall& c);
+fuser::Scalar Xlogy(ScalarCall& c);
 
 }  // namespace scalar
 }  // namespace hearth

@@ -10,6 +10,8 @@ reaches must be equal. An element that is an integer, inf or nan in one run and 
 agrees with anything. Where LibTorch itself gives one thing in its vectorized loop and another in what is left over (the sign
 of the zero that a maximum gives, an integer of what is no integer's), the runs draw which."""
 
+import math
+
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -22,13 +24,15 @@ _EXACT = set(
     "logical_not logical_and logical_or logical_xor bitwise_not bitwise_and bitwise_or bitwise_xor __and__ __or__ __xor__ "
     "masked_fill fmod floor_divide clone expand reshape view slice select permute arange hardtanh threshold hardshrink "
     "frac empty set_ scalar_tensor _unsafe_view as_strided alias detach nan_to_num copy_ unsqueeze square full "
+    "sgn absolute negative fix signbit isposinf isneginf copysign heaviside greater greater_equal less less_equal not_equal any all "
     "lift_fresh _reshape_alias leaky_relu empty_like _local_scalar_dense resize_ copy fill_ zero_ item empty_strided".split()
 )
 # Of these it is the sign of a zero that is open.
-_EXTREMA = set("maximum minimum amax amin clamp clamp_min clamp_max relu relu6 clip".split())
-_UNITS = {"sqrt": 1, "pow": 4, "tan": 4, "sinh": 4, "cosh": 4, "erfc": 8, "hardsigmoid": 2, "hardswish": 2, "reciprocal": 1, "remainder": 1}
+_EXTREMA = set("maximum minimum fmax fmin amax amin clamp clamp_min clamp_max relu relu6 clip".split())
+_UNITS = {"sqrt": 1, "pow": 4, "tan": 4, "sinh": 4, "cosh": 4, "erfc": 8, "hardsigmoid": 2, "hardswish": 2, "reciprocal": 1, "remainder": 1, "asinh": 4, "acosh": 4,
+          "atanh": 4, "special_erfc": 8}  # fmt: skip
 _MOST_UNITS = 3  # of others
-_ROUNDED_WITHIN = ("add", "sub", "rsub", "_log_softmax", "addcmul", "addcdiv")
+_ROUNDED_WITHIN = ("add", "sub", "rsub", "_log_softmax", "logsumexp", "addcmul", "addcdiv")
 
 
 class Noise(TorchDispatchMode):
@@ -55,11 +59,13 @@ class Noise(TorchDispatchMode):
             return
         if name in ("_to_copy", "to"):
             self._draw_unspecified(args[0], result)
+        elif name in ("copysign", "signbit"):
+            self._draw_sign_of_nan(name, args[name == "copysign"], result)
         elif result.dtype.is_floating_point:
             if name in _EXTREMA:
                 signs = self._signs(result)
                 result.copy_(torch.where(result == 0, signs * 0.0, result))
-            elif name == "copysign" or (name in _EXACT and _broken(name, args) is None and not _inexact(name, args, kwargs)):
+            elif name in _EXACT and _broken(name, args) is None and not _inexact(name, args, kwargs):
                 pass
             else:
                 result.copy_(self._with_errors(name, args, kwargs, result))
@@ -77,6 +83,14 @@ class Noise(TorchDispatchMode):
         drawn = torch.randint(limits.min // 2, limits.max // 2, result.shape, **self._drawn, dtype=torch.int64)
         result.copy_(torch.where(outside, drawn.to(result.dtype), result))
 
+    def _draw_sign_of_nan(self, name, given, result):
+        """Whose sign is nobody's to say."""
+        if not isinstance(given, torch.Tensor) or not given.is_floating_point():
+            return
+        signs = self._signs(result.double())
+        drawn = signs < 0 if name == "signbit" else result.abs() * signs.to(result.dtype)
+        result.copy_(torch.where(given.isnan(), drawn, result))
+
     def _with_errors(self, name, args, kwargs, result):
         info = torch.finfo(result.dtype)
         half = result.dtype in (torch.float16, torch.bfloat16)
@@ -85,6 +99,8 @@ class Noise(TorchDispatchMode):
         errors = wide.abs() * (info.eps * units) + info.smallest_normal * info.eps * units
         # LibTorch rounds alpha to half precision, and parts of a logarithm of softmax.
         eps = torch.finfo(torch.float32).eps if half and name not in _ROUNDED_WITHIN else info.eps
+        if name == "erf" and half:  # of small numbers, LibTorch subtracts what is nearly 1 from 1 there
+            errors = errors + 4 * torch.finfo(torch.float32).eps
         inner = _subtracted(name, args, kwargs, result)
         if inner is not None:
             errors = errors + inner.nan_to_num(0, 0, 0).abs() * (eps if half else 4 * eps)
@@ -100,6 +116,7 @@ class Noise(TorchDispatchMode):
         moved = torch.where(zero, 0.0, moved)
         broken = _broken(name, args)
         if broken is not None:
+            broken = broken.reshape(result.shape)
             drawn = torch.rand((), **self._drawn)  # of all alike: one nan is a whole row of the next operator
             moved = torch.where(broken, torch.where(drawn < 0.4, float("nan"), 0.0), moved)
             wide = torch.where(broken, 0.0, wide)
@@ -122,6 +139,9 @@ def _broken(name, args):
         wide = torch.float64 if args[0].dtype == torch.float64 else torch.float32
         largest = args[0].double().abs().amax(list(range(-len(args[1]), 0)), keepdim=True)
         return (largest > torch.finfo(wide).max ** 0.5 / 100).expand(args[0].shape)
+    if name in ("sum", "mean", "nansum") and len(args) > 1:  # parts that overflow, in one order of adding up or another
+        wide = torch.float64 if args[0].dtype == torch.float64 else torch.float32
+        return args[0].double().nan_to_num(0, 0, 0).abs().sum(args[1]) >= torch.finfo(wide).max
     if name == "fmod":
         ratio = (_wide(args[0]) / _wide(args[1])).abs()
         return (ratio > 1e7) & ratio.isfinite() if (ratio > 1e7).any() else None
@@ -159,13 +179,28 @@ def _subtracted(name, args, kwargs, result):
         if name == "_softmax":
             return result.double() * 4
         return along
-    if name in ("sum", "mean", "linalg_vector_norm", "norm"):
+    if name in ("logaddexp", "logaddexp2"):
+        return x.abs() + _wide(args[1]).abs()
+    if name == "binary_cross_entropy_with_logits":
+        return x.abs() * (2 + _wide(args[1]).abs())
+    if name == "special_ndtr":
+        return torch.ones_like(x)
+    if name == "logsumexp":
+        dims = args[1] if x.dim() else []
+        added = math.prod([x.size(d) for d in dims])
+        return result.double().abs() + 2 + math.log(max(added, 1))
+    if name == "prod":
+        return result.double().abs() * max(x.numel() // max(result.numel(), 1), 1)
+    if name in ("sum", "nansum", "mean", "linalg_vector_norm", "norm"):
         # Numbers are added up in one order or another.
         parts = x.square() if "norm" in name else x
         added = parts.nan_to_num(0, 0, 0).abs().sum(kwargs.get("dim", args[2 if "norm" in name else 1]), keepdim=True)
         if name == "mean":
             added = added * (result.numel() / x.numel())
         return (added.sqrt() if "norm" in name else added).reshape(result.shape)
+    if name == "std":
+        finite, dims = x.nan_to_num(0, 0, 0), args[1]
+        return (finite.std(dims, correction=0, keepdim=True) + finite.abs().amax(dims, keepdim=True)).reshape(result.shape)
     if name == "var":
         finite, dims = x.nan_to_num(0, 0, 0), args[1]
         deviation = finite.std(dims, correction=0, keepdim=True)

@@ -10,6 +10,10 @@ UNARY_FLOATING = (
 ).split()
 UNARY = "abs neg relu sign square ceil floor round trunc".split()
 ACTIVATIONS = "gelu silu mish selu elu celu hardswish hardsigmoid leaky_relu hardshrink softshrink softplus log_sigmoid relu6"
+SPECIAL = (
+    "asinh acosh atanh logit sinc deg2rad rad2deg arccos arcsin arctan arccosh arcsinh arctanh special.entr special.ndtr special.erf "
+    "special.erfc special.exp2 special.expit special.expm1 special.log1p special.logit special.sinc"
+).split()
 COMPARISONS = "eq ne lt le gt ge".split()
 
 # (how often, texts)
@@ -57,6 +61,23 @@ POINTWISE = (
          "torch.lerp({A}, {A}, {S})", "torch.addcmul({I}, {I}, {I}, value={K})"]),
     (9, ["{X}.to({T})", "{A}.to({F})", "{X}.float()", "{A}.half()", "{A}.double()", "{Z}.to({F})", "{X}.to(torch.bool)", "{A}.to(torch.int32)",
          "{X}.to({A}.dtype)", "{A}.to({F}, copy=True)", "{X}.type_as({A})"]),
+    (8, [f"torch.{name}({{A}})" for name in SPECIAL]),
+    (1, [f"torch.{name}({{Z}})" for name in SPECIAL]),
+    (2, ["torch.sgn({N})", "torch.absolute({N})", "torch.negative({N})", "torch.fix({N})", "torch.signbit({X})", "torch.isposinf({X})",
+         "torch.isneginf({X})", "torch.logit({A}, 0.01)", "torch.special.round({A})"]),
+    (4, ["torch.logaddexp({A}, {A})", "torch.logaddexp2({A}, {A})", "torch.hypot({A}, {A})", "torch.copysign({X}, {A})",
+         "torch.copysign({A}, {S})", "torch.fmin({X}, {X})", "torch.fmax({X}, {X})", "torch.max({X}, {X})", "torch.min({X}, {X})",
+         "torch.heaviside({X}, {X})", "torch.arctan2({A}, {A})"]),
+    (2, ["torch.xlogy({A}, {A})", "torch.xlogy({X}, {S})", "torch.special.xlogy({A}, {X})", "torch.special.xlog1py({A}, {A})",
+         "torch.float_power({X}, {A})", "torch.float_power({X}, {S})", "torch.float_power({A}, 2)"]),
+    (2, ["{Z} << {K}", "{Z} >> {K}", "{I} << {I}", "{I} >> {I}", "torch.bitwise_left_shift({I}, {K})",
+         "torch.bitwise_right_shift({I}, {I})"]),
+    (1, [f"torch.{name}({{X}}, {{X}})" for name in ("greater", "greater_equal", "less", "less_equal", "not_equal")]),
+    (2, ["torch.ops.aten.l1_loss({A}, {A}, 0)", "torch.ops.aten.mse_loss({A}, {A}, 0)", "torch.ops.aten.huber_loss({A}, {A}, 0, {P})",
+         "torch.ops.aten.smooth_l1_loss({A}, {A}, 0, {P})", "torch.ops.aten.soft_margin_loss({A}, {A}, 0)",
+         "torch.ops.aten.kl_div({A}, {A}, 0)", "torch.ops.aten.kl_div({A}, {A}, 0, log_target=True)",
+         "torch.ops.aten.hinge_embedding_loss({A}, {A}, {P}, 0)",
+         "torch.ops.aten.binary_cross_entropy_with_logits({A}, {A}, None, None, 0)"]),
 )  # fmt: skip
 
 ROWS = (
@@ -71,6 +92,14 @@ ROWS = (
     (3, ["torch.sum({A}, [-1])", "torch.mean({A}, [{D}])", "torch.amax({A}, [-1])", "torch.mean({A}, [-1], dtype=torch.float64)"]),
     (8, ["torch.layer_norm({A}, {R})", "torch.layer_norm({A}, {R}, {W}, {W})", "torch.layer_norm({A}, {R}, {W}, None)",
          "torch.layer_norm({A}, {R}, None, {W}, 0.01)"]),
+    (3, ["torch.rms_norm({A}, {R})", "torch.rms_norm({A}, {R}, {W})", "torch.rms_norm({A}, {R}, {W}, 0.01)"]),
+    (6, ["torch.logsumexp({A}, [-1], keepdim=True)", "torch.std({A}, [-1], keepdim=True)", "torch.std({A}, [{D}], unbiased=False)",
+         "torch.any({X}, -1, keepdim=True)", "torch.all({X}, {D}, keepdim=True)", "torch.any({B}, -1)",
+         "torch.argmax({N}, -1, keepdim=True)", "torch.argmin({N}, {D})", "torch.prod({A}, -1, keepdim=True)",
+         "torch.nansum({A}, [-1], keepdim=True)", "torch.linalg.vector_norm({A}, 1, [-1], keepdim=True)",
+         "torch.linalg.vector_norm({A}, math.inf, [-1], keepdim=True)", "torch.linalg.norm({A}, -math.inf, [{D}], keepdim=True)",
+         "torch.amax({Z}, [-1], keepdim=True)", "torch.amin({Z}, [{D}])", "torch.sum({Z}, [-1], keepdim=True, dtype=torch.float32)",
+         "torch.mean({X}, [-1], keepdim=True, dtype=torch.float64)", "torch.special.softmax({A}, -1)"]),
 )  # fmt: skip
 
 IN_PLACE = (

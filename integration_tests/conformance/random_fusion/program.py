@@ -3,6 +3,7 @@
 It is grown on the values of its first call: a statement that raises there, or that makes almost everything inf or nan, is
 left out. No statement changes the shape but by broadcasting, since groups of kernels are made of such."""
 
+import math
 import random
 import re
 import warnings
@@ -41,7 +42,7 @@ class Program:
         return "\n".join(lines) + "\n"
 
 
-HEAD = "import torch\nfrom torch import Tensor\n\n\n"
+HEAD = "import math\nimport torch\nfrom torch import Tensor\n\n\n"
 
 
 def generate(seed, number):
@@ -199,7 +200,7 @@ class _Generator:
             return False
         before = self._values[target].clone() if in_place else None
         try:
-            value = eval(expression, {"torch": torch}, self._values)
+            value = eval(expression, {"torch": torch, "math": math}, self._values)
         except RuntimeError:
             if in_place:
                 self._values[target].copy_(before)

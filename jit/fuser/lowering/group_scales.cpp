@@ -159,7 +159,7 @@ class ScalesLowering {
 };
 
 // Whether kernels can read a weight or bias as it lies.
-bool IsReadable(const ValueFacts& facts, const ValueFacts& images) {
+bool HasChannels(const ValueFacts& facts, const ValueFacts& images) {
   if (facts.kind == ValueFacts::Kind::kNone) return true;
   return facts.is_tensor() && facts.plain && facts.dtype && KernelDtype(*facts.dtype) && facts.rank() == 1u &&
          facts.order.is_known() && (*facts.sizes)[0] == (*images.sizes)[1];
@@ -172,7 +172,7 @@ std::optional<LoweredGroup> LowerGroupScales(const Node& node, ValueFactTable& f
   if (!images) return {};
   const ValueFacts& of_images = facts.Of(*node.input(0));
   for (const size_t i : {2, 3}) {
-    if (!IsReadable(facts.Of(*node.input(i)), of_images)) return {};
+    if (!HasChannels(facts.Of(*node.input(i)), of_images)) return {};
   }
   return ScalesLowering(node, facts, *images).Run();
 }
