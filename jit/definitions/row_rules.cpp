@@ -45,13 +45,12 @@ std::optional<std::vector<size_t>> SoftmaxDimensions(const Call& call) {
   return std::vector<size_t>{*dimension};
 }
 
-// The largest number, and what exponentials are multiplied with: each of a row's would be divided by the same sum.
 std::vector<Scalar> SumOfExponents(RowCall& c) {
   const Scalar largest = Largest(c)[0];
-  return {largest, 1 / c.Reduce(Reduction::kSum, [&] { return c.Keep(Exp(c.In(0) - largest)); })};
+  return {largest, c.Reduce(Reduction::kSum, [&] { return c.Keep(Exp(c.In(0) - largest)); })};
 }
 
-Scalar Softmax(RowCall& c, std::span<const Scalar> reduced) { return c.Kept() * reduced[1]; }
+Scalar Softmax(RowCall& c, std::span<const Scalar> reduced) { return c.Kept() / reduced[1]; }
 
 std::vector<Scalar> LogOfSum(RowCall& c) {
   const Scalar largest = Largest(c)[0];
