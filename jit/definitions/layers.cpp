@@ -253,6 +253,8 @@ const OperatorDefinition kDefinitions[] = {
      .facts = Softmax,
      .row = &row::kLogSoftmax,
      .autocast = AutocastPolicy::kFullUnlessDtypeGiven},
+    {.name = "aten::special_softmax", .kind = kNormalization, .facts = Softmax, .row = &row::kSoftmax},
+    {.name = "aten::special_log_softmax", .kind = kNormalization, .facts = Softmax, .row = &row::kLogSoftmax},
     {.name = "aten::instance_norm", .kind = kNormalization, .facts = FirstLike, .hides_writes = true},
     {.name = "aten::_weight_norm", .kind = kNormalization, .facts = WeightNorm},
     {.name = "aten::group_norm", .kind = kNormalization, .facts = GroupNorm, .autocast = AutocastPolicy::kFull},

@@ -123,11 +123,6 @@ void ComposedLoss(Call& call) {
   const bool alike = a.sizes && a.sizes == b.sizes && a.contiguous() && b.contiguous();
   if (call.number("reduction") == 0 && !alike) call.out().order = {};
 }
-// Along a dimension, in another dtype if one is given.
-void SoftmaxLike(Call& call) {
-  call.Give(0, call.in(0), GivenDtype(call, call.in(0).dtype), call.in(0).sizes);
-  call.GiveOrder(StrideOrder::Default(true));
-}
 
 using enum OperatorClass;
 
@@ -139,8 +134,6 @@ const OperatorDefinition kDefinitions[] = {
     {.name = "aten::linalg_vector_norm", .kind = kReduction, .facts = ReduceToSpread, .row = &row::kVectorNorm},
     {.name = "aten::logsumexp", .kind = kReduction, .facts = ReduceFloating, .row = &row::kLogSumExp},
     {.name = "aten::special_logsumexp", .kind = kReduction, .facts = ReduceFloating, .row = &row::kLogSumExp},
-    {.name = "aten::special_softmax", .kind = kNormalization, .facts = SoftmaxLike, .row = &row::kSoftmax},
-    {.name = "aten::special_log_softmax", .kind = kNormalization, .facts = SoftmaxLike, .row = &row::kLogSoftmax},
     {.name = "aten::linalg_norm", .kind = kReduction, .facts = ReduceToSpread, .row = &row::kMatrixOrVectorNorm},
     {.name = "aten::nansum", .kind = kReduction, .facts = ReduceSummed, .row = &row::kNanSum},
     {.name = "aten::var_mean", .kind = kReduction, .facts = ReduceTwice},

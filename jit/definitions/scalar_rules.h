@@ -35,6 +35,8 @@ class ScalarCall {
   // Whether it is LibTorch's kernels for a GPU that the result should agree with: some round otherwise than those for a
   // CPU.
   bool is_on_gpu() const { return call_.out().device && call_.out().device->is_cuda(); }
+  // The same of a result in half precision, which they mostly round once, where those for a CPU round every step.
+  bool is_reduced_on_gpu() const { return fuser::IsReduced(result_) && is_on_gpu(); }
 
   // In that dtype; without one, in which the result is computed.
   fuser::Scalar In(size_t operand, fuser::Dtype dtype);

@@ -11,9 +11,6 @@ using fuser::Scalar;
 // Means and sums are not pointwise.
 bool IsOfEach(const ScalarCall& c) { return c.is_floating() && c.call().number("reduction") == 0; }
 
-// LibTorch's kernels for a CPU and for a GPU round half precision in different places.
-bool IsReducedOnGpu(const ScalarCall& c) { return fuser::IsReduced(c.result()) && c.is_on_gpu(); }
-
 // Whether an optional operand is given.
 bool IsGiven(const ScalarCall& c, size_t operand) {
   const c10::IValue* constant = c.call().constant(operand);
@@ -50,7 +47,7 @@ Scalar HingeEmbeddingLoss(ScalarCall& c) {
 }
 Scalar HuberLoss(ScalarCall& c) {
   const std::optional<double> delta = c.Number("delta");
-  if (!IsOfEach(c) || !delta || IsReducedOnGpu(c)) return {};
+  if (!IsOfEach(c) || !delta || c.is_reduced_on_gpu()) return {};
   // Of float16 a CPU's kernel rounds nothing on the way, of bfloat16 everything.
   const bool is_half = c.result() == fuser::Dtype::kFloat16;
   const auto rounded = [&](Scalar step) { return is_half ? step : c.Round(step); };
@@ -59,7 +56,7 @@ Scalar HuberLoss(ScalarCall& c) {
 }
 Scalar KlDivergence(ScalarCall& c) {
   const std::optional<bool> is_log = c.call().flag("log_target");
-  if (!IsOfEach(c) || !is_log || IsReducedOnGpu(c)) return {};
+  if (!IsOfEach(c) || !is_log || c.is_reduced_on_gpu()) return {};
   const Scalar x = c.In(0), target = c.In(1);
   if (*is_log) return c.Round(fuser::Exp(target)) * c.Round(target - x);
   const Scalar logarithm = c.Round(target.With(Opcode::kLog));
@@ -76,7 +73,7 @@ Scalar SmoothL1Loss(ScalarCall& c) {
   const std::optional<double> beta = c.Number("beta");
   if (!IsOfEach(c) || !beta) return {};
   if (*beta == 0) return Distance(c);
-  if (IsReducedOnGpu(c)) return {};
+  if (c.is_reduced_on_gpu()) return {};
   // The other way round than huber_loss.
   const bool is_bfloat16 = c.result() == fuser::Dtype::kBFloat16;
   const auto rounded = [&](Scalar step) { return is_bfloat16 ? step : c.Round(step); };

@@ -19,9 +19,6 @@ Scalar Own(ScalarCall& c) { return c.In(0, ComputedIn(c.Common(0, 0).value_or(fu
 
 Scalar False(const ScalarCall& c) { return c.Constant(fuser::Dtype::kBool, 0); }
 
-// LibTorch's kernels for a GPU compute some of these in float32, which those for a CPU round on the way.
-bool IsReducedOnGpu(const ScalarCall& c) { return fuser::IsReduced(c.result()) && c.is_on_gpu(); }
-
 Scalar EqualsInfinity(ScalarCall& c, double infinity) {
   const Scalar x = Own(c);
   return fuser::IsFloating(x.dtype()) ? x == x.Like(infinity) : False(c);
@@ -37,7 +34,7 @@ Scalar LogOfSum(ScalarCall& c, Scalar (*excess)(Scalar distance)) {
 
 // 0 where `x` is, however large the logarithm.
 Scalar TimesLogarithm(ScalarCall& c, Opcode logarithm) {
-  if (!c.is_floating() || IsReducedOnGpu(c)) return {};
+  if (!c.is_floating() || c.is_reduced_on_gpu()) return {};
   const Scalar x = c.In(0), y = c.In(1);
   const Scalar product = Select(x == x.Like(0), x.Like(0), x * c.Round(y.With(logarithm)));
   return Select(y != y, y, product);
@@ -62,7 +59,7 @@ Scalar Atanh(ScalarCall& c) { return Floating(c, Opcode::kAtanh); }
 Scalar CopySign(ScalarCall& c) { return c.is_floating() ? c.In(0).With(Opcode::kCopySign, c.In(1)) : Scalar(); }
 Scalar Deg2rad(ScalarCall& c) { return c.is_floating() ? c.In(0) * (std::numbers::pi / 180) : Scalar(); }
 Scalar Entr(ScalarCall& c) {
-  if (!c.is_floating() || IsReducedOnGpu(c)) return {};
+  if (!c.is_floating() || c.is_reduced_on_gpu()) return {};
   const Scalar x = c.In(0);
   const Scalar otherwise = Select(x == x.Like(0), x.Like(0), Select(x != x, x, x.Like(-kInfinity)));
   return Select(x > 0, -x * c.Round(x.With(Opcode::kLog)), otherwise);

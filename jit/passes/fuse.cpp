@@ -69,11 +69,11 @@ class GroupFuser {
       if (IsWorthAKernel(*group)) Replace(*group);
     }
     for (Node* node : nodes_left(*block)) {
-      if (node->kind() == sym::kGroupScales) ReplaceScales(node);
-    }
-    for (Node* node : nodes_left(*block)) {
-      if (IsClosure(*node)) continue;
-      for (Block* inner : node->blocks()) Walk(inner);
+      if (node->kind() == sym::kGroupScales) {
+        ReplaceScales(node);
+      } else if (!IsClosure(*node)) {
+        for (Block* inner : node->blocks()) Walk(inner);
+      }
     }
   }
 
@@ -219,10 +219,9 @@ class GroupFuser {
     Replace(group.nodes, fused.outputs, LowerGroup(fused, facts_));
   }
 
-  // On a CPU it is native code.
   void ReplaceScales(Node* node) {
     const ValueFacts& images = facts_.Of(*node->input(0));
-    if (kernels_.device() != c10::kCUDA || !images.device || !images.device->is_cuda()) return;
+    if (!images.device || images.device->type() != kernels_.device()) return;
     Replace({node}, {node->output(0), node->output(1)}, LowerGroupScales(*node, facts_));
   }
 
