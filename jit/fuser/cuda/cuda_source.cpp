@@ -221,9 +221,12 @@ class LoopEmitter {
     const int width = vectors_->width;
     const std::string stride = " * " + std::to_string(width) + "ULL";
     const std::vector<const Instruction*> accesses = InOrder(loop_.body, vectors_->accesses);
+    const std::vector<const Instruction*> inner_accesses = InOrder(loop_.body, vectors_->inner_accesses);
+    std::vector<const Instruction*> all = accesses;
+    all.insert(all.end(), inner_accesses.begin(), inner_accesses.end());
     std::string aligned;
     std::set<BufferId> buffers;
-    for (const Instruction* access : accesses) {
+    for (const Instruction* access : all) {
       if (!buffers.insert(access->buffer).second) continue;
       aligned += (aligned.empty() ? "" : " && ") + ("(unsigned long long)a." + NameOfBuffer(access->buffer)) + " % " +
                  std::to_string(width * BytesOf(access->dtype)) + " == 0";
@@ -243,8 +246,12 @@ class LoopEmitter {
     }
     const bool has_quotient = vectors_->quotient != kNoValue;
     if (has_quotient) {
-      Line("int quotient = (unsigned)first / (unsigned)" + NameOf(vectors_->extent) + ";");
-      Line("int rest = (unsigned)first % (unsigned)" + NameOf(vectors_->extent) + ";");
+      const std::string constant = vectors_->is_even ? "const " : "";
+      Line(constant + "int quotient = (unsigned)first / (unsigned)" + NameOf(vectors_->extent) + ";");
+      Line(constant + "int rest = (unsigned)first % (unsigned)" + NameOf(vectors_->extent) + ";");
+    }
+    for (const Instruction* access : inner_accesses) {
+      Line(TypeOfVector(*access, width) + " " + NameOfVector(*access) + ";");
     }
     Line("#pragma unroll");
     Begin("for (int part = 0; part < " + std::to_string(width) + "; ++part)");
@@ -252,7 +259,7 @@ class LoopEmitter {
     in_vectors_ = &vectors_->accesses;
     EmitThreadBody(loop_.body);
     in_vectors_ = nullptr;
-    if (has_quotient) {
+    if (has_quotient && !vectors_->is_even) {
       Begin("if (++rest == " + NameOf(vectors_->extent) + ")");
       Line("rest = 0;");
       Line("++quotient;");
@@ -276,6 +283,10 @@ class LoopEmitter {
   }
 
   bool IsInVector(const Instruction& access) const { return in_vectors_ != nullptr && in_vectors_->contains(&access); }
+
+  bool IsInInnerVector(const Instruction& access) const {
+    return vectors_ && in_vectors_ == &vectors_->accesses && vectors_->inner_accesses.contains(&access);
+  }
 
   std::string TypeOfVector(const Instruction& access, int width) {
     return std::string(functions_->Use("Vector")) + "<" + std::string(MemoryCTypeOf(access.dtype)) + ", " +
@@ -568,6 +579,12 @@ class LoopEmitter {
   // ---- Instructions ----
 
   void EmitInstruction(const Instruction& instruction) {
+    // The loop over the parts is written out.
+    if (IsInInnerVector(instruction)) {
+      const std::string memory = "&" + Element(instruction.buffer, instruction.operands);
+      const std::string type = TypeOfVector(instruction, vectors_->width);
+      Line("if (part == 0) " + NameOfVector(instruction) + " = *(const " + type + "*)(" + memory + ");");
+    }
     switch (instruction.opcode) {
       case Opcode::kConstant:
         return;
@@ -584,8 +601,9 @@ class LoopEmitter {
     const std::vector<ValueId>& operands = instruction.operands;
     switch (instruction.opcode) {
       case Opcode::kLoad:
-        return IsInVector(instruction) ? AsLoaded(instruction.buffer, NameOfVector(instruction) + ".of[part]")
-                                       : LoadOf(instruction.buffer, operands);
+        return IsInVector(instruction) || IsInInnerVector(instruction)
+                   ? AsLoaded(instruction.buffer, NameOfVector(instruction) + ".of[part]")
+                   : LoadOf(instruction.buffer, operands);
       case Opcode::kLoadIf: {
         const Instruction zero{.opcode = Opcode::kConstant, .dtype = instruction.dtype};
         return Operand(operands[0]) + " ? " + LoadOf(instruction.buffer, IndicesOf(instruction)) + " : " +
@@ -595,7 +613,9 @@ class LoopEmitter {
         return BitsAs(Operand(operands[0]), dtypes_[operands[0]], instruction.dtype);
       default:
         if (vectors_ && in_vectors_ != nullptr && instruction.result == vectors_->quotient) return "quotient";
-        if (vectors_ && in_vectors_ != nullptr && instruction.result == vectors_->rest) return "rest";
+        if (vectors_ && in_vectors_ != nullptr && instruction.result == vectors_->rest) {
+          return vectors_->is_even ? "rest + part" : "rest";
+        }
         return ArithmeticOf(instruction);
     }
   }

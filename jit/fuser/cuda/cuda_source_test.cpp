@@ -482,6 +482,40 @@ struct Arguments {
 )cuda"));
 }
 
+// Images that lie channels-last times numbers of their channels: where vectors do not cross rows, the numbers of an
+// image's channels are loaded as vectors, too, and a thread looks for its image once.
+TEST(CudaSourceTest, VectorsWithinRowsLoadWhatIsBroadcastAsVectors) {
+  const std::string source = SourceOf(R"(kernel(%0) {
+  %1 = i64 constant 1
+  %2 = i64 constant 32
+  %3 = i64 constant 49
+  %4 = i64 multiply %0, %3
+  input @0 f16 [%4, %2] strides [%2, %1]
+  input @1 f16 [%0, %2] strides [%2, %1]
+  output @2 f16 [%4, %2] strides [%2, %1]
+  parallel %5 < %4 {
+    %6 = i64 floor_divide %5, %3
+    parallel %7 < %2 {
+      %8 = f16 load @0 [%5, %7]
+      %9 = f16 load @1 [%6, %7]
+      %10 = f32 cast %8
+      %11 = f32 cast %9
+      %12 = f32 multiply %10, %11
+      %13 = f16 cast %12
+      store @2 [%5, %7], %13
+    }
+  }
+}
+)");
+  const std::string loop = FunctionOf(source, "loop_0");
+  EXPECT_THAT(loop, HasSubstr("(unsigned long long)a.b1 % 16 == 0"));
+  EXPECT_THAT(loop, HasSubstr("    const int quotient = (unsigned)first / (unsigned)32;\n"
+                              "    const int rest = (unsigned)first % (unsigned)32;\n"));
+  EXPECT_THAT(loop, HasSubstr("if (part == 0) loaded"));
+  EXPECT_THAT(loop, HasSubstr(" = rest + part;"));
+  EXPECT_THAT(loop, Not(HasSubstr("++rest")));
+}
+
 // Rows of a table by number, 0 for those outside of it. What was loaded is compared in 64 bits, and only its low bits
 // are needed of an address.
 TEST(CudaSourceTest, AGatherLoadsOnlyWhereItMay) {

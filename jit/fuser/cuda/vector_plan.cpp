@@ -46,6 +46,7 @@ class VectorPlanner {
     plan_.width = std::min(kMostRounds, kVectorBytes / widest);
     while (plan_.width > 1 && plan_.width * calls > kMostCalls) plan_.width /= 2;
     if (plan_.width == 1) return std::nullopt;
+    FindInnerAccesses();
     return std::move(plan_);
   }
 
@@ -72,6 +73,45 @@ class VectorPlanner {
     const bool is_whole = plan_.rest != kNoValue && IsFactorOfRounds(plan_.extent) && IsNarrow(plan_.quotient) &&
                           IsNarrow(plan_.rest) && IsNarrow(plan_.extent);
     if (!is_whole) plan_.quotient = plan_.rest = plan_.extent = kNoValue;
+  }
+
+  void FindInnerAccesses() {
+    const auto is_multiple = [&](ValueId value) {
+      return ConstantAtTop(kernel_, value).value_or(1) % plan_.width == 0;
+    };
+    plan_.is_even = plan_.quotient != kNoValue && is_multiple(plan_.extent);
+    if (!plan_.is_even) return;
+    // What does not depend on the place within a vector.
+    std::set<ValueId> fixed = {plan_.quotient};
+    for (const Statement& statement : kernel_.prologue) fixed.insert(statement.instruction.result);
+    for (ValueId symbol = 0; symbol < kernel_.symbols.size(); ++symbol) fixed.insert(symbol);
+    for (const Statement& statement : loop_.body) {
+      const Instruction& instruction = statement.instruction;
+      const auto is_fixed = [&](ValueId operand) { return fixed.contains(operand); };
+      if (TouchesMemory(instruction.opcode)) {
+        const bool is_other = instruction.opcode == Opcode::kLoad && !plan_.accesses.contains(&instruction) &&
+                              kernel_.buffers[instruction.buffer].kind == BufferKind::kInput;
+        if (is_other && IsAlongRest(instruction, fixed, is_multiple)) plan_.inner_accesses.insert(&instruction);
+      } else if (std::ranges::all_of(instruction.operands, is_fixed)) {
+        fixed.insert(instruction.result);
+      }
+    }
+  }
+
+  // Whether it has the rest as an index whose stride is 1, and all else is fixed, in steps of whole vectors.
+  template <typename IsMultiple>
+  bool IsAlongRest(const Instruction& load, const std::set<ValueId>& fixed, const IsMultiple& is_multiple) const {
+    const Buffer& buffer = kernel_.buffers[load.buffer];
+    const std::span<const ValueId> indices = IndicesOf(load);
+    bool has_rest = false;
+    for (size_t i = 0; i < indices.size(); ++i) {
+      if (indices[i] == plan_.rest && IsConstant(buffer.strides[i], 1) && !has_rest) {
+        has_rest = true;
+      } else if (!fixed.contains(indices[i]) || !(IsConstant(indices[i], 0) || is_multiple(buffer.strides[i]))) {
+        return false;
+      }
+    }
+    return has_rest;
   }
 
   // So it is not 0 where a round runs.

@@ -22,6 +22,10 @@ struct VectorPlan {
   ValueId quotient = kNoValue;
   ValueId rest = kNoValue;
   ValueId extent = kNoValue;
+  // Whether the inner extent is a multiple of the width, so that a thread's rounds have one outer index.
+  bool is_even = false;
+  // If so: loads of inputs, of neighbours along the inner index alone.
+  std::set<const Instruction*> inner_accesses;
 };
 
 // Of a loop whose body is instructions; nothing where no access is such, or a round is so much work that accesses do

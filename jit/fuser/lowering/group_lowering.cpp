@@ -205,6 +205,7 @@ class Lowering {
     std::vector<PartOrder::Level> levels;  // its dimensions that do not have one element
     std::vector<bool> has;                 // of the space's dimensions
     std::vector<size_t> inner;             // kernel dimensions, as they are nested in it
+    bool is_whole = false;                 // dense, with all of the kernel's dimensions in their order
     BufferId buffer = 0;
 
     bool IsDense() const { return std::ranges::none_of(levels, &PartOrder::Level::has_gap); }
@@ -338,7 +339,7 @@ class Lowering {
   // How rows are best mapped to a GPU's threads depends on their number and length: a kernel is for these alone where
   // they are known.
   std::optional<int64_t> ConstantSize(const std::vector<size_t>& dimensions) const {
-    if (space_.row == 0 || !space_.device.is_cuda()) return {};
+    if (!space_.device.is_cuda() || (space_.row == 0 && dimensions_.size() < 3)) return {};
     int64_t size = 1;
     for (const size_t dimension : dimensions) {
       if (!space_.sizes[dimension]) return {};
@@ -351,6 +352,7 @@ class Lowering {
     for (const std::vector<size_t>& all : dimensions_) {
       if (const std::optional<int64_t> size = ConstantSize(all)) {
         sizes_.push_back(builder_.Integer(*size));
+        for (const size_t dimension : all) signature_.extents[extents_[dimension]].size = *space_.sizes[dimension];
         continue;
       }
       KernelSignature::Symbol symbol;
@@ -369,19 +371,33 @@ class Lowering {
            static_cast<uint16_t>(operand)});
       numbers_[number] = builder_.Symbol(real ? fuser::Dtype::kFloat64 : fuser::Dtype::kInt64);
     }
-    for (TensorInput& input : tensors_) {
-      signature_.inputs.push_back({static_cast<uint16_t>(input.operand), SignatureOf(input)});
-      input.buffer = builder_.Input(*KernelDtype(*facts_.Of(*input.value).dtype), Sizes(input.inner), StridesOf(input));
+    rounds_ = builder_.Integer(1);
+    for (size_t i = 0; i + 1 < sizes_.size(); ++i) {
+      rounds_ = builder_.Call(fuser::Opcode::kMultiply, {rounds_, sizes_[i]});
     }
     std::vector<size_t> all(dimensions_.size());
-    for (size_t i = 0; i < all.size(); ++i) all[i] = i;
-    const std::vector<size_t> rows(all.begin(), all.empty() ? all.end() : all.end() - 1);
-    for (const Value* value : group_.outputs) {
-      const std::vector<size_t>& dimensions = of_rows_.contains(value) ? rows : all;
-      signature_.outputs.push_back(SignatureOf(*value));
-      outputs_.push_back(
-          builder_.Output(*KernelDtype(*facts_.Of(*value).dtype), Sizes(dimensions), Strides(dimensions)));
+    std::iota(all.begin(), all.end(), 0);
+    for (TensorInput& input : tensors_) {
+      signature_.inputs.push_back({static_cast<uint16_t>(input.operand), SignatureOf(input)});
+      const fuser::Dtype dtype = *KernelDtype(*facts_.Of(*input.value).dtype);
+      input.is_whole = input.IsDense() && input.inner == all;
+      input.buffer = input.is_whole ? builder_.Input(dtype, SizesOfWhole(), StridesOfWhole())
+                                    : builder_.Input(dtype, Sizes(input.inner), StridesOf(input));
     }
+    for (const Value* value : group_.outputs) {
+      signature_.outputs.push_back(SignatureOf(*value));
+      const fuser::Dtype dtype = *KernelDtype(*facts_.Of(*value).dtype);
+      outputs_.push_back(of_rows_.contains(value) ? builder_.Output(dtype, {rounds_}, {builder_.Integer(1)})
+                                                  : builder_.Output(dtype, SizesOfWhole(), StridesOfWhole()));
+    }
+  }
+  std::vector<ValueId> SizesOfWhole() const {
+    return dimensions_.size() > 1 ? std::vector<ValueId>{rounds_, sizes_.back()} : sizes_;
+  }
+  std::vector<ValueId> StridesOfWhole() {
+    std::vector<ValueId> strides(std::min(dimensions_.size(), size_t{2}), builder_.Integer(1));
+    if (strides.size() == 2) strides[0] = sizes_.back();
+    return strides;
   }
   std::vector<ValueId> Sizes(const std::vector<size_t>& of) const {
     std::vector<ValueId> sizes;
@@ -432,9 +448,8 @@ class Lowering {
       });
       return fits_;
     }
-    ValueId rounds = builder_.Integer(1);
-    for (size_t i = 0; i + 1 < rank; ++i) rounds = builder_.Call(fuser::Opcode::kMultiply, {rounds, sizes_[i]});
-    builder_.Parallel(rounds, [&](ValueId round) {
+    builder_.Parallel(rounds_, [&](ValueId round) {
+      round_ = round;
       for (size_t i = rank - 1; i-- > 1;) {
         point_[i] = builder_.Call(fuser::Opcode::kRemainder, {round, sizes_[i]});
         round = builder_.Call(fuser::Opcode::kFloorDivide, {round, sizes_[i]});
@@ -462,7 +477,7 @@ class Lowering {
     for (size_t i = 0; i < group_.outputs.size() && fits_; ++i) {
       if (of_rows_.contains(group_.outputs[i])) continue;
       const Scalar element = Element(*group_.outputs[i]);
-      if (element) builder_.Store(outputs_[i], point_, element.id());
+      if (element) builder_.Store(outputs_[i], PlaceOfWhole(), element.id());
     }
   }
 
@@ -470,7 +485,7 @@ class Lowering {
     for (size_t i = 0; i < group_.outputs.size() && fits_; ++i) {
       const auto of_rows = of_rows_.find(group_.outputs[i]);
       if (of_rows == of_rows_.end()) continue;
-      builder_.Store(outputs_[i], std::span(point_).first(point_.size() - 1), of_rows->second.id());
+      builder_.Store(outputs_[i], {round_}, of_rows->second.id());
     }
   }
 
@@ -580,9 +595,13 @@ class Lowering {
   Scalar Load(const Value& value) {
     const auto input = std::ranges::find_if(tensors_, [&](const TensorInput& one) { return one.value == &value; });
     if (input == tensors_.end()) return {};
+    if (input->is_whole) return {builder_, builder_.Load(input->buffer, PlaceOfWhole())};
     std::vector<ValueId> indices;
     for (const size_t dimension : input->inner) indices.push_back(point_[dimension]);
     return {builder_, builder_.Load(input->buffer, indices)};
+  }
+  std::vector<ValueId> PlaceOfWhole() const {
+    return point_.size() > 1 ? std::vector<ValueId>{round_, point_.back()} : point_;
   }
 
   static constexpr ValueId kNotDeclared = fuser::kNoValue;
@@ -611,6 +630,8 @@ class Lowering {
   KernelBuilder builder_;
   std::vector<ValueId> sizes_;  // of the kernel's dimensions
   std::vector<BufferId> outputs_;
+  ValueId rounds_ = fuser::kNoValue;  // of the loop at the top, if the kernel has several dimensions
+  ValueId round_ = fuser::kNoValue;
   std::vector<ValueId> point_;                         // that is being emitted, by the kernel's dimensions
   std::unordered_map<const Value*, Scalar> elements_;  // there
   std::unordered_map<const Value*, BufferId> kept_;    // from an earlier loop over the row

@@ -27,6 +27,34 @@ struct GroupedImages {
   int64_t length() const { return width() * pixels; }
 };
 
+// Groups that are longer are cut into strands, for more threads than one block has.
+constexpr int64_t kLongestWhole = int64_t{1} << 13;
+// Of a strand: the most numbers; of all of them: how many keep a large GPU at work.
+constexpr int64_t kLongestStrand = 32;
+constexpr int64_t kManyStrands = int64_t{1} << 15;
+
+// Memory as `count` blocks of `length` rows of `strands` numbers. A strand is a column: the threads of neighbouring
+// strands read neighbouring numbers, and a strand's numbers are of one group.
+struct Strands {
+  int64_t count, length, strands;
+};
+
+// None where groups are short, or their numbers cannot be cut evenly.
+std::optional<Strands> StrandsOf(const GroupedImages& images) {
+  if (images.length() <= kLongestWhole) return {};
+  // Channels-last, a strand has numbers of one channel; else, of one group.
+  const int64_t numbers = images.is_channels_last ? images.pixels : images.length();
+  const int64_t side_by_side = images.is_channels_last ? images.channels : 1;
+  const int64_t count = images.is_channels_last ? images.count : images.count * images.groups;
+  int64_t length = 1;
+  for (int64_t i = 2; i <= kLongestStrand; ++i) {
+    const bool are_many = count * side_by_side * numbers / i >= kManyStrands;
+    if (numbers % i == 0 && (are_many || length == 1)) length = i;
+  }
+  if (length == 1) return {};
+  return Strands{count, length, numbers / length * side_by_side};
+}
+
 std::optional<GroupedImages> GroupedImagesOf(const Node& node, ValueFactTable& facts) {
   const ValueFacts& images = facts.Of(*node.input(0));
   const std::optional<int64_t> groups = IntegerOf(*node.input(1));
@@ -54,17 +82,13 @@ class ScalesLowering {
     DeclareImages();
     const std::optional<BufferId> weight = DeclareChannels(*node_.input(2)), bias = DeclareChannels(*node_.input(3));
     const BufferId factors = DeclareScales(), offsets = DeclareScales();
+    if (strands_) ReduceStrands();
     builder_.Parallel(Integer(images_.count * images_.groups), [&](ValueId group) {
       const ValueId groups = Integer(images_.groups);
       const ValueId image = Call(fuser::Opcode::kFloorDivide, group, groups);
       const ValueId first =
           Call(fuser::Opcode::kMultiply, Call(fuser::Opcode::kRemainder, group, groups), Integer(images_.width()));
-      const Scalar mean = Sum([&](ValueId i) { return Number(image, group, first, i); }) / Length();
-      const Scalar variance = Sum([&](ValueId i) {
-                                const Scalar deviation = Number(image, group, first, i) - mean;
-                                return deviation * deviation;
-                              }) /
-                              Length();
+      const auto [mean, variance] = strands_ ? MomentsOfStrands(image, group, first) : Moments(image, group, first);
       const Scalar scale = 1 / SquareRoot(variance + epsilon->toDouble());
       builder_.Parallel(Integer(images_.width()), [&](ValueId i) {
         const ValueId channel = Call(fuser::Opcode::kAdd, first, i);
@@ -80,8 +104,8 @@ class ScalesLowering {
  private:
   ValueId Integer(int64_t value) { return builder_.Integer(value); }
   ValueId Call(fuser::Opcode opcode, ValueId a, ValueId b) { return builder_.Call(opcode, {a, b}); }
-  Scalar Length() {
-    return {builder_, builder_.Constant(fuser::Dtype::kFloat32, static_cast<double>(images_.length()))};
+  Scalar Real(int64_t value) {
+    return {builder_, builder_.Constant(fuser::Dtype::kFloat32, static_cast<double>(value))};
   }
   Scalar Loaded(BufferId buffer, std::initializer_list<ValueId> indices) {
     return Scalar(builder_, builder_.Load(buffer, indices)).To(fuser::Dtype::kFloat32);
@@ -96,11 +120,66 @@ class ScalesLowering {
   }
 
   template <typename Element>
-  Scalar Sum(const Element& element) {
-    const std::vector<ValueId> sums = builder_.Reduce(Integer(images_.length()), [&](ValueId i) {
+  Scalar Sum(int64_t length, const Element& element) {
+    const std::vector<ValueId> sums = builder_.Reduce(Integer(length), [&](ValueId i) {
       return std::vector<fuser::KernelBuilder::Reduced>{{Reduction::kSum, element(i).id()}};
     });
     return {builder_, sums[0]};
+  }
+
+  // The mean and the variance of a group's numbers.
+  std::pair<Scalar, Scalar> Moments(ValueId image, ValueId group, ValueId first) {
+    const Scalar length = Real(images_.length());
+    const Scalar mean = Sum(images_.length(), [&](ValueId i) { return Number(image, group, first, i); }) / length;
+    const Scalar squares = Sum(images_.length(), [&](ValueId i) {
+      const Scalar deviation = Number(image, group, first, i) - mean;
+      return deviation * deviation;
+    });
+    return {mean, squares / length};
+  }
+
+  // A loop at the top whose rounds are a thread's: each strand's mean, and its sum of squared deviations from it.
+  void ReduceStrands() {
+    const auto& [count, length, strands] = *strands_;
+    means_ = DeclareScratch();
+    squares_ = DeclareScratch();
+    builder_.Parallel(Integer(count * strands), [&](ValueId round) {
+      const ValueId block = Call(fuser::Opcode::kFloorDivide, round, Integer(strands));
+      const ValueId strand = Call(fuser::Opcode::kRemainder, round, Integer(strands));
+      const auto sum = [&](const auto& element) {
+        const ValueId zero = builder_.Constant(fuser::Dtype::kFloat32, 0);
+        const std::vector<ValueId> sums =
+            builder_.Sequential(Integer(length), std::span(&zero, 1), [&](ValueId i, std::span<const ValueId> carried) {
+              return std::vector<ValueId>{
+                  (Scalar(builder_, carried[0]) + element(Loaded(strand_numbers_, {block, i, strand}))).id()};
+            });
+        return Scalar(builder_, sums[0]);
+      };
+      const Scalar mean = sum([](Scalar number) { return number; }) / Real(length);
+      const Scalar squares = sum([&](Scalar number) { return (number - mean) * (number - mean); });
+      builder_.Store(means_, {block, strand}, mean.id());
+      builder_.Store(squares_, {block, strand}, squares.id());
+    });
+  }
+
+  // The same as Moments, of what its strands have (Chan, Golub, LeVeque: Updating formulae and a pairwise algorithm for
+  // computing sample variances, 1979).
+  std::pair<Scalar, Scalar> MomentsOfStrands(ValueId image, ValueId group, ValueId first) {
+    const int64_t of_group = images_.length() / strands_->length;
+    const auto loaded = [&](BufferId buffer, ValueId i) {
+      if (!images_.is_channels_last) return Loaded(buffer, {group, i});
+      const ValueId width = Integer(images_.width());
+      const ValueId row =
+          Call(fuser::Opcode::kMultiply, Call(fuser::Opcode::kFloorDivide, i, width), Integer(images_.channels));
+      const ValueId channel = Call(fuser::Opcode::kAdd, first, Call(fuser::Opcode::kRemainder, i, width));
+      return Loaded(buffer, {image, Call(fuser::Opcode::kAdd, row, channel)});
+    };
+    const Scalar mean = Sum(of_group, [&](ValueId i) { return loaded(means_, i); }) / Real(of_group);
+    const Scalar squares = Sum(of_group, [&](ValueId i) {
+      const Scalar deviation = loaded(means_, i) - mean;
+      return loaded(squares_, i) + Real(strands_->length) * deviation * deviation;
+    });
+    return {mean, squares / Real(images_.length())};
   }
 
   // What the node's operand is as an input of the kernel.
@@ -117,13 +196,18 @@ class ScalesLowering {
     for (size_t i = 0; i < extents_.size(); ++i) {
       if (*(*images.sizes)[i] != 1) {
         extents_[i] = static_cast<int16_t>(signature_.extents.size());
-        signature_.extents.push_back({0, static_cast<uint16_t>(i)});
+        signature_.extents.push_back({0, static_cast<uint16_t>(i), *(*images.sizes)[i]});
       }
       tensor.extents.push_back(extents_[i]);
     }
     tensor.nesting = images_.is_channels_last ? std::vector<uint8_t>{0, 2, 3, 1} : std::vector<uint8_t>{0, 1, 2, 3};
     const int64_t channels = images_.channels, length = images_.length();
-    if (images_.is_channels_last) {
+    if (strands_) {
+      const ValueId strands = Integer(strands_->strands);
+      strand_numbers_ =
+          Declare(*node_.input(0), std::move(tensor), {Integer(strands_->count), Integer(strands_->length), strands},
+                  {Integer(strands_->length * strands_->strands), strands, Integer(1)});
+    } else if (images_.is_channels_last) {
       numbers_ = Declare(*node_.input(0), std::move(tensor),
                          {Integer(images_.count), Integer(images_.pixels), Integer(channels)},
                          {Integer(channels * images_.pixels), Integer(channels), Integer(1)});
@@ -146,9 +230,17 @@ class ScalesLowering {
                            {Integer(images_.channels), Integer(1)});
   }
 
+  // A number for each strand.
+  BufferId DeclareScratch() {
+    const auto& [count, length, strands] = *strands_;
+    signature_.scratch.push_back({c10::kFloat, count * strands});
+    return builder_.Output(fuser::Dtype::kFloat32, {Integer(count), Integer(strands)}, {Integer(strands), Integer(1)});
+  }
+
   const Node& node_;
   ValueFactTable& facts_;
   const GroupedImages images_;
+  const std::optional<Strands> strands_ = StrandsOf(images_);
   fuser::KernelBuilder builder_;
   KernelSignature signature_;
   std::vector<const Value*> operands_;
@@ -156,6 +248,7 @@ class ScalesLowering {
   std::array<int16_t, 4> extents_ = {KernelSignature::kOne, KernelSignature::kOne, KernelSignature::kOne,
                                      KernelSignature::kOne};
   BufferId numbers_ = 0;
+  BufferId strand_numbers_ = 0, means_ = 0, squares_ = 0;
 };
 
 // Whether kernels can read a weight or bias as it lies.

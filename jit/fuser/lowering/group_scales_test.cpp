@@ -55,6 +55,11 @@ Scales ScalesOf(const at::Tensor& images, int64_t groups, const IValue& weight, 
   }
   memory.push_back(fuser::MemoryOfTensor(scales.factors));
   memory.push_back(fuser::MemoryOfTensor(scales.offsets));
+  std::vector<at::Tensor> scratch;
+  for (const fuser::KernelSignature::Scratch& each : lowered->signature.scratch) {
+    scratch.push_back(at::full({each.elements}, std::nan(""), each.dtype));
+    memory.push_back(fuser::MemoryOfTensor(scratch.back()));
+  }
   EXPECT_NO_THROW(fuser::Verify(lowered->kernel)) << fuser::Print(lowered->kernel);
   fuser::Evaluate(lowered->kernel, {}, memory);
   return scales;
@@ -62,8 +67,8 @@ Scales ScalesOf(const at::Tensor& images, int64_t groups, const IValue& weight, 
 
 TEST(GroupScalesTest, NumbersTimesFactorsPlusOffsetsAreLibTorchsGroupNorm) {
   for (const at::ScalarType dtype : {at::kFloat, at::kHalf, at::kBFloat16}) {
-    for (const std::vector<int64_t>& sizes :
-         std::vector<std::vector<int64_t>>{{2, 12, 5, 7}, {1, 8, 1, 6}, {3, 4, 2, 1}}) {
+    for (const std::vector<int64_t>& sizes : std::vector<std::vector<int64_t>>{
+             {2, 12, 5, 7}, {1, 8, 1, 6}, {3, 4, 2, 1}, {2, 6, 48, 64}, {1, 4, 101, 83}}) {
       for (const at::MemoryFormat format : {at::MemoryFormat::Contiguous, at::MemoryFormat::ChannelsLast}) {
         const at::Tensor images = at::randn(sizes).add(2).to(dtype).contiguous(format);
         for (const int64_t groups : {int64_t{1}, int64_t{2}, sizes[1]}) {

@@ -74,15 +74,19 @@ int64_t ElementsSpanned(const at::Tensor& tensor) {
 // Whether its allocator, which knows of no other, would take memory of this device.
 bool IsCurrent(c10::Device device) { return c10::impl::VirtualGuardImpl(device.type()).getDevice() == device; }
 
+at::Tensor Make(at::ScalarType dtype, c10::Device device, const Numbers& sizes, const Numbers& strides) {
+  if (device.is_cpu()) return at::detail::empty_strided_cpu(sizes, strides, dtype, /*pin_memory=*/false);
+  // LibTorch's operator takes longer than the kernel's launch.
+  if (!IsCurrent(device)) return at::empty_strided(sizes, strides, at::TensorOptions(dtype).device(device));
+  return at::Tensor(at::detail::empty_strided_generic(sizes, strides, c10::GetAllocator(device.type()),
+                                                      c10::DispatchKeySet(c10::DispatchKey::CUDA), dtype));
+}
+
 at::Tensor Make(const KernelSignature::Tensor& like, c10::Device device, const Numbers& extents) {
   Numbers sizes, strides;
   for (const int16_t extent : like.extents) sizes.push_back(SizeOf(extent, extents));
   StridesOf(like, sizes, strides);
-  if (device.is_cpu()) return at::detail::empty_strided_cpu(sizes, strides, like.dtype, /*pin_memory=*/false);
-  // LibTorch's operator takes longer than the kernel's launch.
-  if (!IsCurrent(device)) return at::empty_strided(sizes, strides, at::TensorOptions(like.dtype).device(device));
-  return at::Tensor(at::detail::empty_strided_generic(sizes, strides, c10::GetAllocator(device.type()),
-                                                      c10::DispatchKeySet(c10::DispatchKey::CUDA), like.dtype));
+  return Make(like.dtype, device, sizes, strides);
 }
 
 void RunLoop(LoopFunction loop, void* const* buffers, const int64_t* symbols, int64_t rounds, int64_t work,
@@ -101,11 +105,19 @@ void FusedKernel::Run(std::span<const c10::IValue* const> operands, c10::IValue*
   TORCH_CHECK(!code_->set_aside.load(std::memory_order_relaxed), "a fused kernel was set aside for wrong results");
   Numbers extents;
   for (const KernelSignature::Extent& extent : signature_.extents) {
+    if (extent.input == KernelSignature::kNoInput) {
+      extents.push_back(extent.size);
+      continue;
+    }
     const KernelSignature::Input& input = signature_.inputs[extent.input];
     const at::Tensor& tensor = TensorAt(operands, input);
     TORCH_CHECK(tensor.dim() == static_cast<int64_t>(input.tensor.extents.size()), "operand ", input.operand,
                 " of a fused kernel has ", tensor.dim(), " dimensions, expected ", input.tensor.extents.size());
-    extents.push_back(tensor.sizes()[extent.dimension]);
+    const int64_t size = tensor.sizes()[extent.dimension];
+    TORCH_CHECK(extent.size == KernelSignature::kAnySize || size == extent.size, "operand ", input.operand,
+                " of a fused kernel has ", size, " elements along dimension ", extent.dimension, ", expected ",
+                extent.size);
+    extents.push_back(size);
   }
   const c10::Device device = code_->on_gpu != nullptr ? code_->on_gpu->device() : c10::Device(c10::kCPU);
   c10::SmallVector<void*, 16> buffers;
@@ -144,6 +156,11 @@ void FusedKernel::Run(std::span<const c10::IValue* const> operands, c10::IValue*
     buffers.push_back(made.back().mutable_data_ptr());
     is_wide |= made.back().numel() > kMostNarrowElements;
   }
+  for (const KernelSignature::Scratch& scratch : signature_.scratch) {
+    made.push_back(Make(scratch.dtype, device, {scratch.elements}, {1}));
+    buffers.push_back(made.back().mutable_data_ptr());
+    is_wide |= scratch.elements > kMostNarrowElements;
+  }
   const size_t num_loops = code_->on_gpu != nullptr ? code_->on_gpu->num_loops() : code_->loops.size();
   Numbers sizes(kSizesPerLoop * num_loops);
   code_->sizes(symbols.data(), sizes.data());
@@ -156,7 +173,7 @@ void FusedKernel::Run(std::span<const c10::IValue* const> operands, c10::IValue*
     }
   }
   // An output may be the register of an operand, so not before the last read.
-  for (size_t i = 0; i < made.size(); ++i) results[i] = std::move(made[i]);
+  for (size_t i = 0; i < signature_.outputs.size(); ++i) results[i] = std::move(made[i]);
 }
 
 const FusedKernel& FusedKernel::Of(std::span<const c10::IValue* const> operands) {

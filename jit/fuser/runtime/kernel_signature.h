@@ -21,10 +21,16 @@ struct KernelSignature {
   static constexpr int64_t kNoGap = 0;
   static constexpr int64_t kAnyGap = -1;
 
-  // Where the extent of that number is read: an input buffer and its dimension.
+  static constexpr int64_t kAnySize = -1;
+
+  // Of an extent that is its size, and read from no input.
+  static constexpr uint16_t kNoInput = UINT16_MAX;
+
+  // Where the extent of that number is read: an input buffer and its dimension; and what it has to be.
   struct Extent {
     uint16_t input;
     uint16_t dimension;
+    int64_t size = kAnySize;
     bool operator==(const Extent&) const = default;
   };
 
@@ -53,10 +59,18 @@ struct KernelSignature {
     bool operator==(const Symbol&) const = default;
   };
 
+  // Memory that one of the kernel's loops leaves to a later one: outputs of the kernel that are no results.
+  struct Scratch {
+    c10::ScalarType dtype;
+    int64_t elements;
+    bool operator==(const Scratch&) const = default;
+  };
+
   std::vector<Extent> extents;
-  std::vector<Input> inputs;    // as the kernel's buffers
-  std::vector<Tensor> outputs;  // likewise
-  std::vector<Symbol> symbols;  // likewise
+  std::vector<Input> inputs;     // as the kernel's buffers
+  std::vector<Tensor> outputs;   // likewise
+  std::vector<Scratch> scratch;  // likewise, after the results
+  std::vector<Symbol> symbols;   // likewise
 
   bool operator==(const KernelSignature&) const = default;
 };
