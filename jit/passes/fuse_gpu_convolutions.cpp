@@ -63,21 +63,33 @@ class GpuFuser {
 
   bool Run() {
     const std::vector<Node*> found = NodesOutsideClosures(*graph_.block(), [](const Node& node) {
-      return node.op() != nullptr && ConvolutionCall::Of(node).has_value();
+      return node.op() != nullptr && (ConvolutionCall::Of(node) || TransposedConvolutionCall::Of(node));
     });
     // The last first: of two that are added, the addition goes to the one that is computed later.
-    for (Node* node : found | std::views::reverse) Fuse(node);
+    for (Node* node : found | std::views::reverse) {
+      const std::optional<ConvolutionCall> call = ConvolutionCall::Of(*node);
+      const at::Tensor weight = call ? call->weight : TransposedConvolutionCall::Of(*node)->weight;
+      if (!Suits(*node, weight)) continue;
+      if (call) {
+        Fuse(node, *call);
+      } else if (fuses_ && !ConstantOf(*node->input(kBias))->isNone()) {
+        PeelBias(node);
+      }
+    }
     return changed_;
   }
 
  private:
-  void Fuse(Node* node) {
-    const ConvolutionCall call = *ConvolutionCall::Of(*node);
+  // Whether it is of images that nobody writes, in half precision.
+  bool Suits(const Node& node, const at::Tensor& weight) const {
+    const ValueFacts& image = facts_.Of(*node.input(0));
+    return image.is_tensor() && image.plain && image.rank() == 4u && image.device && image.dtype &&
+           image.dtype == weight.scalar_type() && target_.FusesConvolutions(*image.device, *image.dtype) &&
+           !memory_.MayBeWritten(*node.input(0));
+  }
+
+  void Fuse(Node* node, const ConvolutionCall& call) {
     const ValueFacts& image = facts_.Of(*node->input(0));
-    const bool suits = image.is_tensor() && image.plain && image.rank() == 4u && image.device && image.dtype &&
-                       image.dtype == call.weight.scalar_type() &&
-                       target_.FusesConvolutions(*image.device, *image.dtype);
-    if (!suits || memory_.MayBeWritten(*node->input(0))) return;
     // As in squeeze-and-excitation: a library of products has kernels for few rows.
     if ((IsOnePixel(image) || IsOfTiles(call)) && TryLinear(node, call)) return;
     if (call.groups == 1 && (TryRelu(node, call) || TryAddition(node, call))) return;
