@@ -59,6 +59,11 @@ torch.ops.aten.smooth_l1_loss(x, y, reduction=0)
 torch.ops.aten.smooth_l1_loss(x, y, reduction=0, beta=0.3)
 torch.ops.aten.smooth_l1_loss(x, y, reduction=0, beta=0.0)
 torch.ops.aten.hinge_embedding_loss(x, y, reduction=0, margin=0.7)
+torch.ops.aten.margin_ranking_loss(x, y, x, margin=0.7, reduction=0)
+torch.isclose(x, y)
+torch.isclose(x, y, 0.3, 0.7, True)
+torch.isclose(x, y, 0.0, 0.0)
+torch.isclose(x, y, 0.0, 0.0, True)
 """
 NEAR = """
 torch.asinh(x) | 8
@@ -101,6 +106,8 @@ torch.ops.aten.binary_cross_entropy_with_logits(x, y, weight=y, pos_weight=x, re
 torch.ops.aten.soft_margin_loss(x, y, reduction=0) | 8
 torch.ops.aten.kl_div(x, y, reduction=0) | 8
 torch.ops.aten.kl_div(x, y, reduction=0, log_target=True) | 8
+torch.ops.aten.poisson_nll_loss(x, y, True, False, 1e-8, 0) | 8
+torch.ops.aten.poisson_nll_loss(x, y, False, False, 1e-3, 0) | 8
 """
 # Of rows of x.
 ROWS = """
@@ -115,6 +122,14 @@ torch.linalg.vector_norm(x, math.inf, [-1])
 torch.linalg.vector_norm(x, -math.inf, [-1])
 torch.ops.aten.norm(x, math.inf, [-1])
 torch.linalg.norm(x, math.inf, [-1])
+torch.count_nonzero(x, -1)
+torch.count_nonzero(x, [-1])
+torch.cumsum(x, -1)
+torch.cumsum(x, 1, dtype=torch.float64)
+torch.cumsum(x, 1, dtype=torch.float16)
+torch.cumprod(x, -1)
+torch.cumprod(x, -1, dtype=torch.bfloat16)
+torch.pairwise_distance(x, torch.relu(x), math.inf, 0.3)
 """
 SUMS = """
 torch.logsumexp(x, [-1])
@@ -134,6 +149,39 @@ torch.ops.aten.norm(x, 1.0, [-1], keepdim=True)
 torch.linalg.norm(x, 2, [-1])
 torch.special.softmax(x, -1)
 torch.special.log_softmax(x, -1)
+torch.ops.aten.frobenius_norm(x, [-1])
+torch.nanmean(x, [-1])
+torch.nanmean(x, [-1], keepdim=True)
+torch.logcumsumexp(x, -1)
+torch.pairwise_distance(x, torch.relu(x))
+torch.pairwise_distance(x, torch.relu(x), 1.0, 0.3, keepdim=True)
+torch.cosine_similarity(x, torch.relu(x), -1)
+torch.cosine_similarity(x, torch.relu(x), 1, 3.0)
+"""
+# Of all of x.
+WHOLE = """
+torch.any(x)
+torch.all(x)
+torch.argmax(x)
+torch.argmin(x)
+torch.ops.aten.norm(x, math.inf)
+torch.linalg.vector_norm(x, -math.inf)
+torch.count_nonzero(x)
+torch.dist(x, torch.relu(x), math.inf)
+"""
+WHOLE_SUMS = """
+torch.sum(x)
+torch.sum(x, dtype=torch.float64)
+torch.nansum(x)
+torch.mean(x)
+torch.std(x)
+torch.var(x, unbiased=False)
+torch.ops.aten.norm(x)
+torch.ops.aten.norm(x, 1.0)
+torch.linalg.norm(x)
+torch.nanmean(x)
+torch.dist(x, torch.relu(x))
+torch.dist(x, torch.relu(x), 1.0)
 """
 # What LibTorch takes of other dtypes and has no rule, or computes in half precision in a way of its own.
 OWN = {
@@ -147,6 +195,12 @@ OWN = {
     "x.masked_fill(x == y, 3)": (torch.bool,),
     "torch.ops.aten.l1_loss(x, y, reduction=0)": INTEGER,
     "torch.ops.aten.hinge_embedding_loss(x, y, reduction=0, margin=0.7)": INTEGER,
+    "torch.ops.aten.margin_ranking_loss(x, y, x, margin=0.7, reduction=0)": INTEGER,
+    "torch.ops.aten.poisson_nll_loss(x, y, True, False, 1e-8, 0)": INTEGER,
+    "torch.ops.aten.poisson_nll_loss(x, y, False, False, 1e-3, 0)": INTEGER,
+    "torch.pairwise_distance(x, torch.relu(x))": INTEGER,
+    "torch.pairwise_distance(x, torch.relu(x), math.inf, 0.3)": INTEGER,
+    "torch.pairwise_distance(x, torch.relu(x), 1.0, 0.3, keepdim=True)": INTEGER,
     "torch.logsumexp(x, [-1])": INTEGER,
     "torch.special.logsumexp(x, [-1], keepdim=True)": INTEGER,
     "torch.prod(x, -1)": (torch.float16, torch.bfloat16),
@@ -266,7 +320,7 @@ def test_pointwise_operators_give_what_libtorch_gives(dtype, tmp_path):
         half = value.dtype in (torch.float16, torch.bfloat16)
         error = min(UNITS[text], 1 if half else 99) * eps
         spread = value.double().abs() * error
-        if any(name in text for name in ("logaddexp", "cross_entropy", "kl_div", "ndtr")):  # what they add up may cancel
+        if any(name in text for name in ("logaddexp", "cross_entropy", "kl_div", "ndtr", "poisson")):  # what they add up may cancel
             spread = spread + (x.double().abs() + y.double().abs() + 1).nan_to_num(0, 0, 0) * error
         if UNITS[text] > 0 and value.dtype.is_floating_point:  # some of LibTorch's kernels take the smallest numbers for 0
             spread = spread + 2 * torch.finfo(value.dtype).smallest_normal
@@ -279,19 +333,57 @@ def test_pointwise_operators_give_what_libtorch_gives(dtype, tmp_path):
 def test_operators_on_rows_give_what_libtorch_gives(dtype, finite, tmp_path):
     x = rows(dtype, finite)
     expected = {text: taken(text, x=x) for text in [*texts(ROWS), *texts(SUMS)]}
+    whole = [*texts(WHOLE), *texts(WHOLE_SUMS)]
+    expected.update((text, taken(text, x=x[-1])) for text in whole)
     expected = {text: value for text, value in expected.items() if value is not None and dtype not in OWN.get(text, ())}
     if dtype == torch.uint8:  # any and all of bytes are bytes
         expected = {text: value for text, value in expected.items() if "any" not in text and "all" not in text}
     assert len(expected) > (25 if dtype.is_floating_point else 5)
-    statements = ["x = x.view(9, 37)"]
+    statements = ["x = x.view(9, 37)", "z = x.view(333)[-37:]"]
     # A group of its own for each, with what gives the same of other constants.
     for i, text in enumerate(expected):
-        statements += [f"y{i} = torch.where(x > {i}, x, x)", f"v{i} = {text.replace('(x', f'(y{i}')}"]
+        rest = "z" if text in whole else "x"
+        statements += [f"y{i} = torch.where({rest} > {i}, {rest}, {rest})", f"v{i} = {text.replace('(x', f'(y{i}')}"]
     got, operators = run(tmp_path, program("x", statements, [f"v{i}" for i in range(len(expected))]), x)
-    assert operators - {"aten::view"} == {"hearth::fused"}
+    assert operators - {"aten::view", "aten::slice"} == {"hearth::fused"}
     for (text, value), result in zip(expected.items(), got):
         spread = torch.zeros((), dtype=torch.float64)
-        if text in texts(SUMS) and value.dtype.is_floating_point:
+        if text in [*texts(SUMS), *texts(WHOLE_SUMS)] and value.dtype.is_floating_point:
             spread = (value.double().abs() + 6) * torch.finfo(value.dtype).eps * (2 if x.dtype in (torch.float16, torch.bfloat16) else 8)
         bad = differing(value, result, text, spread)
         assert not bad.any(), f"{text}: {value[bad][:5]} and not {result[bad][:5]}"
+
+
+LOSSES = """
+torch.ops.aten.l1_loss(a, b, reduction=R)
+torch.ops.aten.mse_loss(a, b, reduction=R)
+torch.ops.aten.huber_loss(a, b, reduction=R, delta=0.3)
+torch.ops.aten.smooth_l1_loss(a, b, reduction=R, beta=0.3)
+torch.ops.aten.hinge_embedding_loss(a, b, reduction=R, margin=0.7)
+torch.ops.aten.soft_margin_loss(a, b, reduction=R)
+torch.ops.aten.kl_div(a, b, reduction=R, log_target=True)
+torch.ops.aten.binary_cross_entropy_with_logits(a, b, reduction=R)
+torch.ops.aten.poisson_nll_loss(a, b, True, False, 1e-8, R)
+torch.ops.aten.margin_ranking_loss(a, b, a, margin=0.7, reduction=R)
+"""
+
+
+@pytest.mark.parametrize("dtype", FLOATING, ids=str)
+def test_means_and_sums_of_losses_give_what_libtorch_gives(dtype, tmp_path):
+    x = rows(dtype, finite=True).flatten()
+    b = x.tanh()
+    expected = {}
+    for loss in texts(LOSSES):
+        for reduction in "12":
+            text = loss.replace("=R", f"={reduction}").replace(" R)", f" {reduction})")
+            expected[text] = taken(text, a=x, b=b)
+    statements = ["x = x.view(333)", "b = b.view(333)"]
+    for i, text in enumerate(expected):
+        statements += [f"a{i} = torch.where(x > {i + 9}, x, x)", f"v{i} = {text.replace('(a', f'(a{i}').replace('b, a', f'b, a{i}')}"]
+    got, operators = run(tmp_path, program("xb", statements, [f"v{i}" for i in range(len(expected))]), x, b)
+    assert operators - {"aten::view"} == {"hearth::fused"}
+    for (text, value), result in zip(expected.items(), got):
+        elements = 1 if "=1" in text or ", 1)" in text else x.numel()
+        spread = (value.double().abs() + elements) * torch.finfo(dtype).eps * 4
+        bad = differing(value, result, text, spread)
+        assert not bad.any(), f"{text}: {value} and not {result}"

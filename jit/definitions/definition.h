@@ -20,6 +20,7 @@ class Scalar;
 class Call;  // fact_rules.h
 class Operator;
 class ScalarCall;
+struct PlaceRule;
 struct RowRule;
 struct ValueFacts;
 
@@ -108,6 +109,8 @@ struct OperatorDefinition {
   ScalarRule scalar = nullptr;
   // Likewise of a result whose elements depend on all of their row (row_rules.h).
   const RowRule* row = nullptr;
+  // Likewise of one whose elements are those of operands in other places (place_rules.h).
+  const PlaceRule* place = nullptr;
   FactRule number = nullptr;  // of overloads that give an int
   FactAnswer answer = nullptr;
   // There is a form with `_` at its name's end, which writes its first operand and gives it back; that keeps its sizes,

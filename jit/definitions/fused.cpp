@@ -22,6 +22,7 @@ void Fused(Call& call) {
   const auto size_of = [&](int16_t extent) -> KnownSize {
     if (extent == fuser::KernelSignature::kOne) return 1;
     const fuser::KernelSignature::Extent& where = signature.extents[extent];
+    if (where.input == fuser::KernelSignature::kNoInput) return where.size;
     const ValueFacts& facts = call.in(signature.inputs[where.input].operand);
     return facts.sizes && where.dimension < facts.sizes->size() ? (*facts.sizes)[where.dimension] : KnownSize();
   };

@@ -10,6 +10,7 @@
 
 #include "jit/definitions/definition_lists.h"
 #include "jit/definitions/fact_rules.h"
+#include "jit/definitions/place_rules.h"
 #include "jit/libraries/convolution.h"
 
 namespace hearth {
@@ -152,12 +153,14 @@ StrideOrder OrderOfConvolution(Call& call) {
   return of_weight == kDefault && images && KeepsAmbiguity(call) ? input.order.Inexact() : StrideOrder();
 }
 
-// Likewise of transposed ones, of float32 images on the CPU.
+// Likewise of transposed ones, of float32 images on the CPU and, by cuDNN, of half precision on a GPU.
 StrideOrder OrderOfTransposed(Call& call) {
   const ValueFacts& input = call.in(0);
   const ValueFacts& weight = call.in(1);
   const bool are_images = input.rank() == 4u && weight.rank() == 4u;
-  if (!are_images || input.dtype != c10::kFloat || !input.device || !input.device->is_cpu()) return {};
+  if (!are_images || !input.device) return {};
+  const bool half = input.dtype == c10::kHalf || input.dtype == c10::kBFloat16;
+  if (!(input.device->is_cpu() && input.dtype == c10::kFloat) && !(input.device->is_cuda() && half)) return {};
   const auto of_input = SuggestedFormat(call.sizes(), input), of_weight = SuggestedFormat(call.sizes(), weight);
   if (!of_input || !of_weight) return {};
   if (of_input == c10::MemoryFormat::Contiguous && of_weight == c10::MemoryFormat::Contiguous)
@@ -395,16 +398,16 @@ const OperatorDefinition kDefinitions[] = {
     {.name = "aten::adaptive_avg_pool2d", .kind = kPooling, .facts = ResampleTo},
     {.name = "aten::adaptive_avg_pool3d", .kind = kPooling, .facts = ResampleTo},
     {.name = "aten::adaptive_max_pool2d", .kind = kPooling, .facts = ResampleTo},
-    {.name = "aten::upsample_nearest1d", .kind = kResampling, .facts = ResampleTo},
-    {.name = "aten::upsample_nearest2d", .kind = kResampling, .facts = ResampleTo},
-    {.name = "aten::upsample_nearest3d", .kind = kResampling, .facts = ResampleTo},
+    {.name = "aten::upsample_nearest1d", .kind = kResampling, .facts = ResampleTo, .place = &place::kNearest},
+    {.name = "aten::upsample_nearest2d", .kind = kResampling, .facts = ResampleTo, .place = &place::kNearest},
+    {.name = "aten::upsample_nearest3d", .kind = kResampling, .facts = ResampleTo, .place = &place::kNearest},
     {.name = "aten::upsample_linear1d", .kind = kResampling, .facts = ResampleTo},
     {.name = "aten::upsample_bilinear2d", .kind = kResampling, .facts = ResampleTo},
     {.name = "aten::upsample_bicubic2d", .kind = kResampling, .facts = ResampleTo},
     {.name = "aten::im2col", .kind = kIndexing, .facts = Columns},
     {.name = "aten::col2im", .kind = kIndexing, .facts = ImageOfColumns},
-    {.name = "aten::pad", .kind = kIndexing, .facts = Pad},
-    {.name = "aten::constant_pad_nd", .kind = kIndexing, .facts = Pad},
+    {.name = "aten::pad", .kind = kIndexing, .facts = Pad, .place = &place::kPad},
+    {.name = "aten::constant_pad_nd", .kind = kIndexing, .facts = Pad, .place = &place::kPad},
     {.name = "aten::reflection_pad1d", .kind = kIndexing, .facts = Pad},
     {.name = "aten::reflection_pad2d", .kind = kIndexing, .facts = Pad},
     {.name = "aten::replication_pad1d", .kind = kIndexing, .facts = Pad},

@@ -4,6 +4,7 @@
 
 #include "jit/definitions/definition_lists.h"
 #include "jit/definitions/fact_rules.h"
+#include "jit/definitions/place_rules.h"
 
 namespace hearth {
 namespace {
@@ -280,7 +281,7 @@ const OperatorDefinition kDefinitions[] = {
     {.name = "aten::masked_select", .kind = kIndexing, .facts = MaskedSelect},
     {.name = "aten::repeat_interleave", .kind = kIndexing, .facts = RepeatElements},
     {.name = "aten::one_hot", .kind = kIndexing, .facts = OneHot},
-    {.name = "aten::glu", .kind = kIndexing, .facts = Gated},
+    {.name = "aten::glu", .kind = kIndexing, .facts = Gated, .place = &place::kGated},
     {.name = "aten::pixel_shuffle", .kind = kIndexing, .facts = ShufflePixels},
     {.name = "aten::unfold", .kind = kView, .facts = Unfold},
     {.name = "aten::_unique2", .kind = kIndexing, .facts = Unique},
@@ -288,10 +289,11 @@ const OperatorDefinition kDefinitions[] = {
     {.name = "aten::cat",
      .kind = kJoin,
      .facts = Concatenate,
+     .place = &place::kConcatenate,
      .into = {"", "aten::cat", "out"},
      .autocast = AutocastPolicy::kWidest},
-    {.name = "aten::concat", .kind = kJoin, .facts = Concatenate},
-    {.name = "aten::concatenate", .kind = kJoin, .facts = Concatenate},
+    {.name = "aten::concat", .kind = kJoin, .facts = Concatenate, .place = &place::kConcatenate},
+    {.name = "aten::concatenate", .kind = kJoin, .facts = Concatenate, .place = &place::kConcatenate},
     {.name = "hearth::channel_shuffle", .kind = kJoin, .facts = ShuffleChannels},
     {.name = "hearth::spread_channels", .kind = kIndexing, .facts = SpreadChannels},
     {.name = "aten::stack", .kind = kJoin, .facts = Stack, .autocast = AutocastPolicy::kWidest},

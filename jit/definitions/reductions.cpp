@@ -4,6 +4,7 @@
 
 #include "jit/definitions/definition_lists.h"
 #include "jit/definitions/operand_order.h"
+#include "jit/definitions/pointwise_facts.h"
 #include "jit/definitions/row_rules.h"
 #include "jit/definitions/scalar_rules.h"
 #include "jit/definitions/shared_rules.h"
@@ -124,18 +125,69 @@ void ComposedLoss(Call& call) {
   if (call.number("reduction") == 0 && !alike) call.out().order = {};
 }
 
+// Of three tensors, of which two are as the first.
+void RankingLoss(Call& call) {
+  Loss(call);
+  if (call.number("reduction") != 0) return;
+  const ValueFacts& a = call.in(0);
+  const auto is_alike = [&](const ValueFacts& b) { return a.sizes == b.sizes && a.dtype == b.dtype && b.contiguous(); };
+  if (!a.sizes || !a.contiguous() || !is_alike(call.in(1)) || !is_alike(call.in(2))) {
+    call.out() = {};
+    return;
+  }
+  call.out().sizes = a.sizes;
+  call.GiveOrder(StrideOrder::Default(true));
+}
+
+// Of the same sizes, along a dimension: the last one, unless another is told.
+void ReducePairs(Call& call) {
+  const ValueFacts &a = call.in(0), &b = call.in(1);
+  const Dtype dtype = Same(a, b);
+  if (!dtype || !c10::isFloatingType(*dtype) || !a.sizes || a.sizes != b.sizes || a.sizes->empty()) return;
+  const auto dimension = Dimension(call.has("dim") ? call.number("dim") : -1, a.sizes->size());
+  const std::optional<bool> keep = call.has("keepdim") ? call.flag("keepdim") : std::optional(false);
+  if (!dimension || !keep) return;
+  KnownSizes sizes = *a.sizes;
+  if (*keep) {
+    sizes[*dimension] = 1;
+  } else {
+    sizes.erase(sizes.begin() + static_cast<ptrdiff_t>(*dimension));
+  }
+  call.Give(0, a, dtype, std::move(sizes));
+  call.GiveOrder(StrideOrder::Default(true));
+}
+
+void Distance(Call& call) {
+  const Dtype dtype = Same(call.in(0), call.in(1));
+  if (!dtype || !c10::isFloatingType(*dtype)) return;
+  call.Give(0, call.in(0), dtype, KnownSizes());
+  call.GiveOrder(StrideOrder::Default(true));
+}
+
 using enum OperatorClass;
 
 const OperatorDefinition kDefinitions[] = {
     {.name = "aten::diff", .kind = kScan, .facts = Difference},
-    {.name = "aten::cumsum", .kind = kScan, .facts = Scan, .autocast = AutocastPolicy::kFullUnlessDtypeGiven},
-    {.name = "aten::cumprod", .kind = kScan, .facts = Scan, .autocast = AutocastPolicy::kFullUnlessDtypeGiven},
+    {.name = "aten::cumsum",
+     .kind = kScan,
+     .facts = Scan,
+     .row = &row::kCumsum,
+     .autocast = AutocastPolicy::kFullUnlessDtypeGiven},
+    {.name = "aten::cumprod",
+     .kind = kScan,
+     .facts = Scan,
+     .row = &row::kCumprod,
+     .autocast = AutocastPolicy::kFullUnlessDtypeGiven},
+    {.name = "aten::logcumsumexp", .kind = kScan, .facts = facts::Like, .row = &row::kLogCumsumExp},
     {.name = "aten::norm", .kind = kReduction, .facts = ReduceToSpread, .row = &row::kVectorNorm},
     {.name = "aten::linalg_vector_norm", .kind = kReduction, .facts = ReduceToSpread, .row = &row::kVectorNorm},
     {.name = "aten::logsumexp", .kind = kReduction, .facts = ReduceFloating, .row = &row::kLogSumExp},
     {.name = "aten::special_logsumexp", .kind = kReduction, .facts = ReduceFloating, .row = &row::kLogSumExp},
     {.name = "aten::linalg_norm", .kind = kReduction, .facts = ReduceToSpread, .row = &row::kMatrixOrVectorNorm},
     {.name = "aten::nansum", .kind = kReduction, .facts = ReduceSummed, .row = &row::kNanSum},
+    {.name = "aten::nanmean", .kind = kReduction, .facts = ReduceInOrder, .row = &row::kNanMean},
+    {.name = "aten::count_nonzero", .kind = kReduction, .facts = ReduceToIndex, .row = &row::kCountNonzero},
+    {.name = "aten::pairwise_distance", .kind = kReduction, .facts = ReducePairs, .row = &row::kPairwiseDistance},
     {.name = "aten::var_mean", .kind = kReduction, .facts = ReduceTwice},
     {.name = "aten::std_mean", .kind = kReduction, .facts = ReduceTwice},
     {.name = "aten::cross_entropy_loss", .kind = kReduction, .facts = Loss},
@@ -164,9 +216,17 @@ const OperatorDefinition kDefinitions[] = {
     {.name = "aten::renorm", .autocast = AutocastPolicy::kFull},
     {.name = "aten::cross", .autocast = AutocastPolicy::kWidest},
     {.name = "aten::sum_to_size", .kind = kReduction, .hides_aliases = true},
-    {.name = "aten::frobenius_norm", .kind = kReduction, .autocast = AutocastPolicy::kFull},
+    {.name = "aten::frobenius_norm",
+     .kind = kReduction,
+     .facts = ReduceToSpread,
+     .row = &row::kVectorNorm,
+     .autocast = AutocastPolicy::kFull},
     {.name = "aten::nuclear_norm", .kind = kReduction, .autocast = AutocastPolicy::kFull},
-    {.name = "aten::cosine_similarity", .kind = kReduction, .autocast = AutocastPolicy::kFull},
+    {.name = "aten::cosine_similarity",
+     .kind = kReduction,
+     .facts = ReducePairs,
+     .row = &row::kCosineSimilarity,
+     .autocast = AutocastPolicy::kFull},
     {.name = "aten::cosine_embedding_loss", .kind = kReduction, .autocast = AutocastPolicy::kFull},
     {.name = "aten::nll_loss", .kind = kReduction, .autocast = AutocastPolicy::kFull},
     {.name = "aten::nll_loss2d", .kind = kReduction, .autocast = AutocastPolicy::kFull},
@@ -195,7 +255,12 @@ const OperatorDefinition kDefinitions[] = {
      .facts = PairLoss,
      .scalar = scalar::MseLoss,
      .autocast = AutocastPolicy::kFull},
-    {.name = "aten::margin_ranking_loss", .kind = kReduction, .autocast = AutocastPolicy::kFull},
+    {.name = "aten::margin_ranking_loss",
+     .kind = kReduction,
+     .facts = RankingLoss,
+     .scalar = scalar::MarginRankingLoss,
+     .autocast = AutocastPolicy::kFull},
+    {.name = "aten::poisson_nll_loss", .kind = kReduction, .facts = ComposedLoss, .scalar = scalar::PoissonNllLoss},
     {.name = "aten::multilabel_margin_loss", .kind = kReduction, .autocast = AutocastPolicy::kFull},
     {.name = "aten::soft_margin_loss",
      .kind = kReduction,
@@ -210,7 +275,11 @@ const OperatorDefinition kDefinitions[] = {
      .scalar = scalar::BinaryCrossEntropyWithLogits,
      .autocast = AutocastPolicy::kFull},
     {.name = "aten::huber_loss", .kind = kReduction, .facts = PairLoss, .scalar = scalar::HuberLoss},
-    {.name = "aten::dist", .kind = kReduction, .autocast = AutocastPolicy::kFull},
+    {.name = "aten::dist",
+     .kind = kReduction,
+     .facts = Distance,
+     .row = &row::kDistance,
+     .autocast = AutocastPolicy::kFull},
     {.name = "aten::pdist", .kind = kReduction, .autocast = AutocastPolicy::kFull},
     {.name = "aten::cdist", .kind = kReduction, .autocast = AutocastPolicy::kFull},
     {.name = "aten::equal", .kind = kReduction, .autocast = AutocastPolicy::kWidest},

@@ -125,10 +125,16 @@ Scalar Normalized(RowCall& c, std::span<const Scalar> reduced) {
 // Longer rows are better split among threads, and LibTorch adds them up more exactly.
 constexpr int64_t kLongestReducedRow = 16384;
 
-// Along the dimensions that it is told, of elements of any dtype.
+// Along the dimensions that it is told, of elements of any dtype. Where it is told none, of what has one dimension of
+// several elements: along all of several ones, others of the group may not be read as one row.
 std::optional<std::vector<size_t>> NamedDimensions(const Call& call) {
   const std::optional<KnownSizes>& sizes = call.in(0).sizes;
-  const std::optional<KnownSizes> dims = call.has("dim") ? call.numbers("dim") : std::nullopt;
+  std::optional<KnownSizes> dims = call.has("dim") ? call.numbers("dim") : std::nullopt;
+  if (sizes && call.is_none("dim")) {
+    if (std::ranges::count_if(*sizes, [](KnownSize size) { return size != 1; }) > 1) return {};
+    dims.emplace();
+    for (size_t i = 0; i < sizes->size(); ++i) dims->push_back(static_cast<int64_t>(i));
+  }
   if (!sizes || !dims || dims->empty() || !call.in(0).dtype || !KernelDtype(*call.in(0).dtype)) return {};
   std::vector<size_t> dimensions;
   int64_t length = 1;
@@ -225,6 +231,19 @@ std::vector<Scalar> SumOfNumbers(RowCall& c) {
   })};
 }
 
+// A sum divided by a number of integers.
+std::vector<Scalar> MeanOfNumbers(RowCall& c) {
+  const Scalar count = c.Reduce(Reduction::kSum, [&] {
+    const Scalar x = c.In(0);
+    return (x == x).To(fuser::Dtype::kInt64);
+  });
+  return {c.Round(SumOfNumbers(c)[0]) / count.To(c.result()).To(c.computed())};
+}
+
+std::vector<Scalar> CountOfNonzero(RowCall& c) {
+  return {c.Reduce(Reduction::kSum, [&] { return c.In(0, fuser::Dtype::kBool).To(fuser::Dtype::kInt64); })};
+}
+
 std::vector<Scalar> ProductOfAll(RowCall& c) {
   return {c.Reduce(Reduction::kProduct, [&] { return c.In(0); })};
 }
@@ -262,9 +281,11 @@ const RowRule kAmin = {ConvertedDimensions, Smallest, nullptr};
 const RowRule kAny = {NamedDimensions, Any, nullptr};
 const RowRule kArgmax = {PlaceDimensions, PlaceOfLargest, nullptr};
 const RowRule kArgmin = {PlaceDimensions, PlaceOfSmallest, nullptr};
+const RowRule kCountNonzero = {NamedDimensions, CountOfNonzero, nullptr};
 const RowRule kLogSumExp = {ReducedDimensions, LogSumExp, nullptr};
 const RowRule kMatrixOrVectorNorm = {NormDimensions, VectorNorm, nullptr};
 const RowRule kMean = {MeanDimensions, Mean, nullptr};
+const RowRule kNanMean = {ReducedDimensions, MeanOfNumbers, nullptr};
 const RowRule kNanSum = {SumDimensions, SumOfNumbers, nullptr};
 const RowRule kProd = {ProductDimensions, ProductOfAll, nullptr};
 const RowRule kStd = {ReducedDimensions, Deviation, nullptr};

@@ -25,6 +25,10 @@ class RowCall : public ScalarCall {
   virtual fuser::Scalar Keep(fuser::Scalar value) = 0;
   // What was kept in this place. One value a place.
   virtual fuser::Scalar Kept() = 0;
+  // Goes over the row in its order: `next` gives of what is carried to a place what is carried on, of the same dtype,
+  // and what is carried on is kept there, in the dtype that is computed in. `initial` is carried to the first one.
+  using Step = std::function<fuser::Scalar(fuser::Scalar carried)>;
+  virtual void Scan(fuser::Scalar initial, const Step& next) = 0;
   // How many elements a row has, as a number of the dtype that is computed in.
   virtual fuser::Scalar Count() = 0;
 
@@ -53,12 +57,20 @@ extern const RowRule kAmin;
 extern const RowRule kAny;
 extern const RowRule kArgmax;
 extern const RowRule kArgmin;
+extern const RowRule kCosineSimilarity;
+extern const RowRule kCountNonzero;
+extern const RowRule kCumprod;
+extern const RowRule kCumsum;
+extern const RowRule kDistance;
 extern const RowRule kLayerNorm;
+extern const RowRule kLogCumsumExp;
 extern const RowRule kLogSoftmax;
 extern const RowRule kLogSumExp;
 extern const RowRule kMatrixOrVectorNorm;
 extern const RowRule kMean;
+extern const RowRule kNanMean;
 extern const RowRule kNanSum;
+extern const RowRule kPairwiseDistance;
 extern const RowRule kProd;
 extern const RowRule kRmsNorm;
 extern const RowRule kSoftmax;

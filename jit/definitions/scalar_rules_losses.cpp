@@ -64,10 +64,25 @@ Scalar KlDivergence(ScalarCall& c) {
   return entropy - c.Round(target * x);
 }
 Scalar L1Loss(ScalarCall& c) { return IsOfEach(c) ? Distance(c) : Scalar(); }
+Scalar MarginRankingLoss(ScalarCall& c) {
+  const std::optional<double> margin = c.Number("margin");
+  if (!IsOfEach(c) || !margin) return {};
+  const Scalar number = c.Constant(c.is_on_gpu() ? c.computed() : c.result(), *margin).To(c.computed());
+  return fuser::Maximum(c.Round(c.Round(-c.In(2) * c.Round(c.In(0) - c.In(1))) + number), 0);
+}
 Scalar MseLoss(ScalarCall& c) {
   if (!IsOfEach(c)) return {};
   const Scalar distance = Distance(c);
   return distance * distance;
+}
+Scalar PoissonNllLoss(ScalarCall& c) {
+  const std::optional<bool> is_log = c.call().flag("log_input"), full = c.call().flag("full");
+  const std::optional<double> epsilon = c.Number("eps");
+  if (!IsOfEach(c) || !is_log || full != false || !epsilon) return {};
+  const Scalar x = c.In(0), target = c.In(1);
+  if (*is_log) return c.Round(fuser::Exp(x)) - c.Round(target * x);
+  const Scalar number = c.Constant(c.is_on_gpu() ? c.computed() : c.result(), *epsilon).To(c.computed());
+  return x - c.Round(target * c.Round(c.Round(x + number).With(Opcode::kLog)));
 }
 Scalar SmoothL1Loss(ScalarCall& c) {
   const std::optional<double> beta = c.Number("beta");

@@ -81,6 +81,25 @@ Scalar Hypot(ScalarCall& c) {
   const Scalar infinity = a.Like(kInfinity);
   return Select((a == infinity) | (b == infinity), infinity, length);
 }
+Scalar IsClose(ScalarCall& c) {
+  const std::optional<double> relative = c.Number("rtol"), absolute = c.Number("atol");
+  const std::optional<bool> equal_nan = c.call().flag("equal_nan");
+  const std::optional<fuser::Dtype> own = c.Common(0, 0), default_dtype = KernelDtype(DefaultDtype());
+  // LibTorch raises where dtypes differ.
+  if (c.call().in(0).dtype != c.call().in(1).dtype || !own || !default_dtype) return {};
+  if (!relative || !absolute || *relative < 0 || *absolute < 0 || !equal_nan) return {};
+  const Scalar a = c.In(0, ComputedIn(*own)), b = c.In(1, ComputedIn(*own));
+  Scalar close = a == b;
+  if (*equal_nan) close = close | ((a != a) & (b != b));
+  if (*relative == 0 && *absolute == 0) return close;
+  const fuser::Dtype dtype = fuser::IsFloating(*own) ? *own : *default_dtype;
+  const auto rounded = [&](Scalar x) { return x.To(dtype).To(ComputedIn(dtype)); };
+  const Scalar x = c.In(0, dtype).To(ComputedIn(dtype)), y = c.In(1, dtype).To(ComputedIn(dtype));
+  const Scalar number = c.Constant(c.is_on_gpu() ? ComputedIn(dtype) : dtype, *absolute).To(x.dtype());
+  const Scalar allowed = rounded(fuser::Absolute(rounded(y * *relative)) + number);
+  const Scalar actual = fuser::Absolute(rounded(x - y));
+  return close | ((actual < actual.Like(kInfinity)) & (actual <= allowed));
+}
 Scalar IsNegInf(ScalarCall& c) { return EqualsInfinity(c, -kInfinity); }
 Scalar IsPosInf(ScalarCall& c) { return EqualsInfinity(c, kInfinity); }
 Scalar LogAddExp(ScalarCall& c) {

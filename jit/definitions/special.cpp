@@ -58,6 +58,7 @@ const OperatorDefinition kDefinitions[] = {
     {.name = "aten::special_entr", .kind = kPointwise, .facts = LikeFloating, .scalar = scalar::Entr},
     {.name = "aten::special_ndtr", .kind = kPointwise, .facts = LikeFloating, .scalar = scalar::Ndtr},
     // ---- Of two ----
+    {.name = "aten::isclose", .kind = kPointwise, .facts = Compare, .scalar = scalar::IsClose},
     {.name = "aten::logaddexp", .kind = kPointwise, .facts = Binary, .scalar = scalar::LogAddExp},
     {.name = "aten::logaddexp2", .kind = kPointwise, .facts = Binary, .scalar = scalar::LogAddExp2},
     {.name = "aten::hypot", .kind = kPointwise, .facts = Binary, .scalar = scalar::Hypot, .in_place = true},

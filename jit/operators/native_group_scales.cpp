@@ -10,12 +10,16 @@
 namespace hearth::native {
 namespace {
 
-// hearth::group_scales(Tensor images, int groups, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor)
+// hearth::group_scales(Tensor images, int groups, Tensor? weight, Tensor? bias, float eps, Tensor? added)
+//     -> (Tensor, Tensor)
 //
 // Factors and offsets of float32 [images, channels, 1, 1]: what a group norm of the images gives is each number times
-// the factor, plus the offset, of its image and channel.
+// the factor, plus the offset, of its image and channel. `added`, of the images' dtype, is for each channel what is
+// added to their numbers first; to what the factors multiply, too.
 void GroupScales(NativeArguments in, IValue* out) {
-  const at::Tensor& images = in[0].toTensor();
+  const at::Tensor* const added = OptionalTensorOf(in[5]);
+  const at::Tensor& given = in[0].toTensor();
+  const at::Tensor images = added == nullptr ? given : given.add(added->reshape({-1, 1, 1}));
   const auto groups = Get<int64_t>(in[1]);
   const at::Tensor *weight = OptionalTensorOf(in[2]), *bias = OptionalTensorOf(in[3]);
   TORCH_CHECK(images.dim() == 4 && groups > 0 && images.size(1) % groups == 0, "not images of ", groups, " groups");

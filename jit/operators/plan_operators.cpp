@@ -20,7 +20,9 @@ constexpr const char* kSchemas[] = {
     "hearth::convolution(Tensor input, Any planned, Tensor? bias, str epilogue) -> Tensor",
     "hearth::add_convolution(Tensor self, Tensor input, Any planned, Tensor? bias, str epilogue) -> Tensor",
     "hearth::add_convolution_(Tensor(a!) self, Tensor input, Any planned, Tensor? bias, str epilogue) -> Tensor(a!)",
-    "hearth::group_scales(Tensor images, int groups, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor)",
+    "hearth::group_scales(Tensor images, int groups, Tensor? weight, Tensor? bias, float eps, Tensor? added) -> "
+    "(Tensor, "
+    "Tensor)",
     "hearth::linear(Tensor input, Tensor weight, Any planned, Tensor? bias, str epilogue) -> Tensor",
     "hearth::linears(Tensor input, Tensor weight, Tensor? bias, int[] outputs) -> Tensor[]",
     "hearth::linear.into(Tensor input, Tensor weight, Any planned, Tensor? bias, str epilogue, Tensor(a!) memory) "

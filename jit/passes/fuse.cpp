@@ -14,7 +14,10 @@
 
 #include "jit/analysis/visible_strides.h"
 #include "jit/compiler/compilation.h"
+#include "jit/definitions/definition.h"
+#include "jit/definitions/place_rules.h"
 #include "jit/fuser/ir/printer.h"
+#include "jit/fuser/lowering/fusion_space.h"
 #include "jit/fuser/lowering/group_lowering.h"
 #include "jit/fuser/lowering/group_scales.h"
 #include "jit/fuser/runtime/fused_kernel.h"
@@ -36,6 +39,12 @@ constexpr int64_t kLongestShortRow = 256;
 // Elements that are worth several threads (support/parallel_for.h).
 constexpr int64_t kFewestShared = int64_t{1} << 13;
 constexpr size_t kMostNodesOfGroup = 64;
+// Tensors that are joined; others are operands, too.
+constexpr size_t kMostJoined = 16;
+// On a CPU: where each element has to be looked for in all of them.
+constexpr size_t kMostSelected = 4;
+// On a CPU, loops over fewer elements take longer than a copy of them.
+constexpr int64_t kShortestMovedLoop = 16;
 
 class GroupFuser {
  public:
@@ -118,6 +127,7 @@ class GroupFuser {
   bool IsWorthAKernel(const Group& group) const {
     if (group.nodes.size() != 1) return !group.nodes.empty();
     const FusionSpace& space = group.space;
+    if (space.moves) return false;
     if (space.device.is_cpu()) return compilation_.target().threads > 1 && IsWorthSharing(space);
     if (!space.device.is_cuda() || space.row != 1) return false;
     const KnownSize length = space.sizes[space.nesting.back()];
@@ -134,10 +144,26 @@ class GroupFuser {
   bool MayJoin(const Node& node) {
     const std::optional<FusionSpace> space = SpaceOf(node, facts_);
     if (!space || left_out_.contains(&node)) return false;
-    for (const Value* input : node.inputs()) {
-      if (input->type()->kind() == c10::TypeKind::TensorType && memory_.MayBeWritten(*input)) return false;
+    const auto may_be_written = [&](const Value* value) {
+      return value->type()->kind() == c10::TypeKind::TensorType && memory_.MayBeWritten(*value);
+    };
+    if (std::ranges::any_of(node.inputs(), may_be_written)) return false;
+    if (space->moves && (std::ranges::any_of(MovedTensors(node), may_be_written) || !IsWorthMoving(node, *space))) {
+      return false;
     }
     return !space->in_order || LowerGroup({{&node}, {node.output()}}, facts_).has_value();
+  }
+
+  // Whether a kernel that reads elements in other places is faster than one that reads a copy of them.
+  bool IsWorthMoving(const Node& node, const FusionSpace& space) const {
+    const size_t num_tensors = MovedTensors(node).size();
+    if (num_tensors > kMostJoined || space.nesting.empty()) return false;
+    if (!space.device.is_cpu()) return true;
+    const size_t innermost = space.nesting.back();
+    const bool is_joined_along = num_tensors > 1 && MovedDimensions(node, facts_) == std::vector<size_t>{innermost};
+    if (num_tensors > kMostSelected && !is_joined_along) return false;
+    const KnownSize length = space.sizes[innermost];
+    return !length || *length >= kShortestMovedLoop * static_cast<int64_t>(is_joined_along ? num_tensors : 1);
   }
 
   // The space of both, if what one computes may be read by the other.
@@ -162,6 +188,7 @@ class GroupFuser {
     };
     const auto ends_before_use = [&](const Node* node) {
       return std::ranges::all_of(node->output()->uses(), [&](const Use& use) {
+        if (is_inside(use.user) && DefinitionOf(use.user->kind()).place != nullptr) return false;
         return is_inside(use.user) ? IsReadInGroup(*node, facts_) : PositionOf(use.user, *node->block()) > last;
       });
     };
@@ -250,9 +277,16 @@ class GroupFuser {
       node->output(i)->SetName(output->name());
       output->ReplaceAllUsesWith(node->output(i));
     }
-    for (size_t i = nodes.size(); i-- > 0;) nodes[i]->Destroy();
+    for (size_t i = nodes.size(); i-- > 0;) Destroy(nodes[i]);
     facts_.Infer(*node);
     changed_ = true;
+  }
+
+  // And the list that was made for it alone.
+  static void Destroy(Node* node) {
+    Node* list = DefinitionOf(node->kind()).place != nullptr ? node->input(0)->node() : nullptr;
+    node->Destroy();
+    if (list != nullptr && list->kind() == sym::kListConstruct && !list->output()->HasUses()) list->Destroy();
   }
 
   Compilation& compilation_;

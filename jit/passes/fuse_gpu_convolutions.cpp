@@ -21,6 +21,7 @@
 #include "jit/graph_edits/inferring_edits.h"
 #include "jit/graph_edits/operate.h"
 #include "jit/ir/closure.h"
+#include "jit/ir/symbols.h"
 #include "jit/operators/operator.h"
 #include "jit/operators/registry.h"
 #include "jit/weights/derived_constants.h"
@@ -31,7 +32,8 @@ namespace {
 const Symbol kConvolutionRelu = Symbol::fromQualString("aten::cudnn_convolution_relu");
 const Symbol kConvolutionAddRelu = Symbol::fromQualString("aten::cudnn_convolution_add_relu");
 
-constexpr size_t kBias = 2;  // among a convolution's operands
+constexpr size_t kBias = 2;   // among a convolution's operands
+constexpr size_t kAdded = 5;  // among those of hearth::group_scales
 
 bool AreAll(const std::vector<int64_t>& numbers, int64_t number) {
   return std::ranges::all_of(numbers, [&](int64_t each) { return each == number; });
@@ -232,9 +234,22 @@ class GpuFuser {
     Value* sum = Operate(graph_, c10::aten::add, "Tensor",
                          {bare, edits_.Constant(of_images.front()), edits_.Constant(int64_t{1})}, node);
     sum->SetName(last->output()->name());
+    Value* const added = node->input(kBias);
     Replace(last, sum);
     if (last != node) node->Destroy();
+    GiveToScales(sum, bare, added);
     changed_ = true;
+  }
+  // What a group norm that follows needs of the sum's images is reduced of what it adds up, so that the sum itself is
+  // never written.
+  void GiveToScales(Value* sum, Value* bare, Value* added) {
+    if (facts_.Of(*added).dtype != facts_.Of(*bare).dtype) return;
+    const std::vector<Use> uses = sum->uses();
+    for (const auto& [user, offset] : uses) {
+      if (user->kind() != sym::kGroupScales || offset != 0 || !ConstantOf(*user->input(kAdded))->isNone()) continue;
+      user->ReplaceInput(0, bare);
+      user->ReplaceInput(kAdded, added);
+    }
   }
   static bool MakesChannelsLast(const Node& node) {
     return node.kind() == c10::aten::contiguous &&

@@ -10,6 +10,7 @@
 #include "jit/analysis/value_fact_table.h"
 #include "jit/analysis/visible_strides.h"
 #include "jit/compiler/compilation.h"
+#include "jit/definitions/definition.h"
 #include "jit/definitions/node_effects.h"
 #include "jit/graph_edits/inferring_edits.h"
 #include "jit/graph_edits/operate.h"
@@ -36,6 +37,8 @@ class Speller {
       Value* made = node->kind() == c10::aten::prelu           ? Prelu(node)
                     : node->kind() == c10::aten::instance_norm ? InstanceNorm(node)
                     : node->kind() == c10::aten::group_norm    ? GroupNorm(node)
+                    : node->kind() == c10::aten::type_as       ? TypeAs(node)
+                    : IsLoss(*node)                            ? Loss(node)
                                                                : Extremum(node);
       if (made == nullptr) continue;
       made->SetName(node->output(0)->name());
@@ -51,7 +54,21 @@ class Speller {
     const Symbol kind = node.kind();
     const bool is_known = kind == c10::aten::prelu || kind == c10::aten::instance_norm || kind == c10::aten::max ||
                           kind == c10::aten::min || kind == c10::aten::group_norm;
-    return is_known && node.op() != nullptr;
+    return (is_known || kind == c10::aten::type_as || IsLoss(node)) && node.op() != nullptr;
+  }
+
+  // Of those that have a scalar rule where each element is asked for.
+  static bool IsLoss(const Node& node) {
+    const OperatorDefinition& definition = DefinitionOf(node.kind());
+    if (definition.kind != OperatorClass::kReduction || definition.scalar == nullptr || node.op() == nullptr)
+      return false;
+    return ReductionOf(node) < node.inputs().size();
+  }
+  // Which input says what becomes of the elements of a loss; how many there are if none does.
+  static size_t ReductionOf(const Node& node) {
+    const std::vector<c10::Argument>& arguments = node.op()->schema().arguments();
+    const auto found = std::ranges::find(arguments, "reduction", &c10::Argument::name);
+    return std::min<size_t>(found - arguments.begin(), node.inputs().size());
   }
 
   static bool IsFloating(const ValueFacts& facts) {
@@ -108,8 +125,9 @@ class Speller {
     // LibTorch's result lies in the default order, this one as the images do.
     if (!images.order.is_default_exactly() && OrderMayShow(*node->output(), facts_)) return nullptr;
     const c10::ScalarType dtype = *images.dtype;  // facts move as others are added
-    const std::array<Value*, 5> inputs = {x, node->input(1), node->input(kWeight), node->input(kBias),
-                                          node->input(kEpsilon)};
+    Value* none = edits_.Infer(graph_.InsertConstant({}, c10::NoneType::get()));
+    const std::array<Value*, 6> inputs = {
+        x, node->input(1), node->input(kWeight), node->input(kBias), node->input(kEpsilon), none};
     Node* scales = graph_.Insert(graph_.Create(sym::kGroupScales, inputs, 2));
     scales->SetOperator(OperatorRegistry::Global().Find(sym::kGroupScales, ""));
     scales->SetInlinedCall(node->inlined_call());
@@ -139,6 +157,36 @@ class Speller {
     return IsFloating(facts) && facts.rank() == 1u && (*facts.sizes)[0] == (*images.sizes)[1] &&
            facts.device == images.device && (facts.dtype == images.dtype || facts.dtype == c10::kFloat) &&
            !memory_.MayBeWritten(value);
+  }
+
+  // Null where it stays: of several dimensions, or a long one, there is no kernel that adds all up.
+  Value* Loss(Node* node) const {
+    constexpr int64_t kMean = 1, kSum = 2, kLongestRow = 16384;
+    const size_t reduction = ReductionOf(*node);
+    const std::optional<int64_t> number = IntegerOf(*node->input(reduction));
+    const ValueFacts &x = facts_.Of(*node->input(0)), &target = facts_.Of(*node->input(1));
+    if (!has_kernels_ || (number != kMean && number != kSum)) return nullptr;
+    if (!IsFloating(x) || !IsFloating(target) || x.dtype != target.dtype || x.sizes != target.sizes) return nullptr;
+    const auto has_several = [](KnownSize size) { return size != 1; };
+    const auto is_short = [](KnownSize size) { return size && *size > 0 && *size <= kLongestRow; };
+    if (std::ranges::count_if(*x.sizes, has_several) != 1 || !std::ranges::all_of(*x.sizes, is_short)) return nullptr;
+    std::vector<Value*> inputs(node->inputs().begin(), node->inputs().end());
+    inputs[reduction] = edits_.Constant(int64_t{0});
+    Value* each = edits_.Infer(OperateLike(graph_, *node, inputs));
+    const Symbol symbol = number == kMean ? c10::aten::mean : c10::aten::sum;
+    return edits_.Infer(Operate(graph_, symbol, "", {each, edits_.Constant(c10::IValue())}, node));
+  }
+
+  // Likewise.
+  Value* TypeAs(Node* node) const {
+    Value* x = node->input(0);
+    const ValueFacts &of_x = facts_.Of(*x), &other = facts_.Of(*node->input(1));
+    const bool is_known = of_x.is_tensor() && of_x.plain && other.is_tensor() && other.plain && other.dtype;
+    if (!has_kernels_ || !is_known || !of_x.device || of_x.device != other.device) return nullptr;
+    Value* dtype = edits_.Constant(static_cast<int64_t>(*other.dtype));
+    Value* no = edits_.Constant(false);
+    return edits_.Infer(
+        Operate(graph_, c10::aten::to, "dtype", {x, dtype, no, no, edits_.Constant(c10::IValue())}, node));
   }
 
   Value* InDtype(Value* x, c10::ScalarType dtype, const Node* like) const {

@@ -4,12 +4,14 @@
 //   max(x, d) and min(x, d), the largest and
 //   smallest numbers alone                        amax(x, [d]), amin(x, [d]), which look for no indices
 //   instance_norm(x, w, b), without statistics    group_norm(x, channels, w, b), which leaves images channels-last
+//   l1_loss(x, y, mean) and other losses of rows  mean(l1_loss(x, y, none)); sum
+//   type_as(x, y)                                 to(x, y's dtype)
 //   group_norm(x, groups, w, b) of images         x * f + o, with f, o = hearth::group_scales(x, groups, w, b)
 //
-// The first and the last where kernels are made, the last two where nobody sees in which order in memory the result
-// lies: one for float32 images of a CPU, the other for images of known sizes on a GPU, where LibTorch's group norm
-// copies images that lie channels-last, and its scales are a kernel (fuser/lowering/group_scales.h). Returns whether
-// the graph changed.
+// Where kernels are made, but for extremes and instance_norm. The last one and instance_norm where nobody sees in which
+// order in memory the result lies: one for images of known sizes on a GPU, where LibTorch's group norm copies images
+// that lie channels-last, and its scales are a kernel (fuser/lowering/group_scales.h), the other for float32 images of
+// a CPU. Returns whether the graph changed.
 #pragma once
 
 namespace hearth {

@@ -12,6 +12,10 @@
 // takes long to compute is kept from the first time, the rest is computed again. What has one element for each row, a
 // reduction's result and what is computed of such, is computed between those loops. On a GPU such a kernel is for the
 // very sizes that the facts know.
+//
+// A node that copies elements to other places (definitions/place_rules.h) is in a kernel what it reads there. Its
+// operands come from outside of the group; the dimensions along which it moves elements are dimensions of the kernel of
+// their own, with sizes that are constants. On a CPU, tensors that are joined along the innermost one have a loop each.
 #pragma once
 
 #include <optional>
@@ -37,29 +41,5 @@ struct LoweredGroup {
 
 // None if no kernel can be made of it. `facts` knows all values of the group and its operands.
 std::optional<LoweredGroup> LowerGroup(const FusionGroup& group, ValueFactTable& facts);
-
-// The sizes and the order in memory of what a node gives that may be part of a group; of a reduction, what it reduces.
-struct FusionSpace {
-  c10::Device device;
-  KnownSizes sizes;
-  std::vector<size_t> nesting;  // of the dimensions that do not have one element
-  size_t row = 0;  // how many of these, from the innermost on, are the rows that nodes depend on; 0: none do
-  // False: what has an element for each row may lie in another order than the rows, and then may not leave the group.
-  bool in_order = true;
-  // Whether each tensor that it reads is expanded, so that little memory is read in whichever order.
-  bool reads_little = false;
-};
-// The space of a group of both, where what gives the one may be fused with what is given it and gives the other: the
-// device and sizes are the same, or both more than 1, so that a run in which they differ raises; and so are the rows,
-// if both have any; or one has an element for each of the other one's rows. Else none.
-std::optional<FusionSpace> Joined(const FusionSpace& a, const FusionSpace& b, const SizeAlgebra& algebra);
-// The same where nothing of `within` leaves the group: the space is that of `around`, and the two may be nested
-// otherwise, but for the innermost dimension unless `within` reads little.
-std::optional<FusionSpace> JoinedWithin(const FusionSpace& within, const FusionSpace& around,
-                                        const SizeAlgebra& algebra);
-// Whether another node of the group may read what the node gives: not where it has lost dimensions.
-bool IsReadInGroup(const Node& node, ValueFactTable& facts);
-// None if the node cannot be.
-std::optional<FusionSpace> SpaceOf(const Node& node, ValueFactTable& facts);
 
 }  // namespace hearth

@@ -81,6 +81,7 @@ class ScalesLowering {
     if (epsilon == nullptr || !epsilon->isDouble()) return {};
     DeclareImages();
     const std::optional<BufferId> weight = DeclareChannels(*node_.input(2)), bias = DeclareChannels(*node_.input(3));
+    added_ = DeclareChannels(*node_.input(5));
     const BufferId factors = DeclareScales(), offsets = DeclareScales();
     if (strands_) ReduceStrands();
     builder_.Parallel(Integer(images_.count * images_.groups), [&](ValueId group) {
@@ -113,10 +114,21 @@ class ScalesLowering {
 
   // Of a group: the `i`-th of its numbers. `first`: its first channel.
   Scalar Number(ValueId image, ValueId group, ValueId first, ValueId i) {
-    if (!images_.is_channels_last) return Loaded(numbers_, {group, i});
+    if (!images_.is_channels_last) {
+      const ValueId channel =
+          Call(fuser::Opcode::kAdd, first, Call(fuser::Opcode::kFloorDivide, i, Integer(images_.pixels)));
+      return WithAdded(Loaded(numbers_, {group, i}), channel);
+    }
     const ValueId width = Integer(images_.width());
     const ValueId channel = Call(fuser::Opcode::kAdd, first, Call(fuser::Opcode::kRemainder, i, width));
-    return Loaded(numbers_, {image, Call(fuser::Opcode::kFloorDivide, i, width), channel});
+    return WithAdded(Loaded(numbers_, {image, Call(fuser::Opcode::kFloorDivide, i, width), channel}), channel);
+  }
+
+  // A number of the channel and what is added to it, rounded as a sum of the images' dtype is.
+  Scalar WithAdded(Scalar number, ValueId channel) {
+    if (!added_) return number;
+    const fuser::Dtype dtype = *KernelDtype(signature_.inputs.front().tensor.dtype);
+    return (number + Loaded(*added_, {channel})).To(dtype).To(fuser::Dtype::kFloat32);
   }
 
   template <typename Element>
@@ -146,17 +158,26 @@ class ScalesLowering {
     builder_.Parallel(Integer(count * strands), [&](ValueId round) {
       const ValueId block = Call(fuser::Opcode::kFloorDivide, round, Integer(strands));
       const ValueId strand = Call(fuser::Opcode::kRemainder, round, Integer(strands));
+      const ValueId channels = Integer(images_.channels), groups = Integer(images_.groups);
+      const ValueId column = Call(fuser::Opcode::kRemainder, strand, channels);
+      const ValueId first =
+          Call(fuser::Opcode::kMultiply, Call(fuser::Opcode::kRemainder, block, groups), Integer(images_.width()));
+      const auto number = [&](ValueId i) {
+        const ValueId of_group = Call(fuser::Opcode::kAdd, Call(fuser::Opcode::kMultiply, i, Integer(strands)), strand);
+        const ValueId row = Call(fuser::Opcode::kFloorDivide, of_group, Integer(images_.pixels));
+        const ValueId channel = images_.is_channels_last ? column : Call(fuser::Opcode::kAdd, first, row);
+        return WithAdded(Loaded(strand_numbers_, {block, i, strand}), channel);
+      };
       const auto sum = [&](const auto& element) {
         const ValueId zero = builder_.Constant(fuser::Dtype::kFloat32, 0);
         const std::vector<ValueId> sums =
             builder_.Sequential(Integer(length), std::span(&zero, 1), [&](ValueId i, std::span<const ValueId> carried) {
-              return std::vector<ValueId>{
-                  (Scalar(builder_, carried[0]) + element(Loaded(strand_numbers_, {block, i, strand}))).id()};
+              return std::vector<ValueId>{(Scalar(builder_, carried[0]) + element(number(i))).id()};
             });
         return Scalar(builder_, sums[0]);
       };
-      const Scalar mean = sum([](Scalar number) { return number; }) / Real(length);
-      const Scalar squares = sum([&](Scalar number) { return (number - mean) * (number - mean); });
+      const Scalar mean = sum([](Scalar x) { return x; }) / Real(length);
+      const Scalar squares = sum([&](Scalar x) { return (x - mean) * (x - mean); });
       builder_.Store(means_, {block, strand}, mean.id());
       builder_.Store(squares_, {block, strand}, squares.id());
     });
@@ -249,6 +270,7 @@ class ScalesLowering {
                                      KernelSignature::kOne};
   BufferId numbers_ = 0;
   BufferId strand_numbers_ = 0, means_ = 0, squares_ = 0;
+  std::optional<BufferId> added_;
 };
 
 // Whether kernels can read a weight or bias as it lies.
@@ -264,7 +286,7 @@ std::optional<LoweredGroup> LowerGroupScales(const Node& node, ValueFactTable& f
   const std::optional<GroupedImages> images = GroupedImagesOf(node, facts);
   if (!images) return {};
   const ValueFacts& of_images = facts.Of(*node.input(0));
-  for (const size_t i : {2, 3}) {
+  for (const size_t i : {2, 3, 5}) {
     if (!HasChannels(facts.Of(*node.input(i)), of_images)) return {};
   }
   return ScalesLowering(node, facts, *images).Run();

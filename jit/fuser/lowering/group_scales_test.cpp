@@ -21,12 +21,12 @@ namespace {
 using c10::IValue;
 
 std::string GraphOf(int64_t groups) {
-  return "graph(%x : Tensor, %w : Optional[Tensor], %b : Optional[Tensor]):\n"
+  return "graph(%x : Tensor, %w : Optional[Tensor], %b : Optional[Tensor], %a : Optional[Tensor]):\n"
          "  %groups : int = prim::Constant[value=" +
          std::to_string(groups) +
          "]()\n"
          "  %eps : float = prim::Constant[value=0.001]()\n"
-         "  %f : Tensor, %o : Tensor = hearth::group_scales(%x, %groups, %w, %b, %eps)\n"
+         "  %f : Tensor, %o : Tensor = hearth::group_scales(%x, %groups, %w, %b, %eps, %a)\n"
          "  return (%f, %o)\n";
 }
 
@@ -35,9 +35,10 @@ struct Scales {
 };
 
 // By the node's kernel; undefined tensors if it has none.
-Scales ScalesOf(const at::Tensor& images, int64_t groups, const IValue& weight, const IValue& bias) {
+Scales ScalesOf(const at::Tensor& images, int64_t groups, const IValue& weight, const IValue& bias,
+                const IValue& added = {}) {
   const std::unique_ptr<Graph> graph = ParseGraph(GraphOf(groups));
-  const std::vector<IValue> arguments = {images, weight, bias};
+  const std::vector<IValue> arguments = {images, weight, bias, added};
   const WrittenMemory written(*graph, nullptr);
   SizeAlgebra sizes;
   std::vector<ArgumentFacts> of_arguments = ArgumentSpec::Of(arguments).value().Facts();
@@ -50,7 +51,7 @@ Scales ScalesOf(const at::Tensor& images, int64_t groups, const IValue& weight, 
   const Scales scales = {at::zeros({images.size(0), images.size(1), 1, 1}),
                          at::zeros({images.size(0), images.size(1), 1, 1})};
   std::vector<fuser::BufferMemory> memory = {fuser::MemoryOfTensor(images)};
-  for (const IValue& numbers : {weight, bias}) {
+  for (const IValue& numbers : {weight, bias, added}) {
     if (numbers.isTensor()) memory.push_back(fuser::MemoryOfTensor(numbers.toTensor()));
   }
   memory.push_back(fuser::MemoryOfTensor(scales.factors));
@@ -80,6 +81,11 @@ TEST(GroupScalesTest, NumbersTimesFactorsPlusOffsetsAreLibTorchsGroupNorm) {
                                    at::group_norm(wide, groups, weight.to(at::kFloat), bias, 1e-3), 1e-4, 1e-4));
           EXPECT_TRUE(at::allclose(wide * plain.factors + plain.offsets, at::group_norm(wide, groups, {}, {}, 1e-3),
                                    1e-4, 1e-4));
+          const at::Tensor added = at::randn({sizes[1]}).to(dtype);
+          const at::Tensor sum = images.add(added.reshape({-1, 1, 1})).to(at::kFloat);
+          const Scales of_sum = ScalesOf(images, groups, weight, bias, added);
+          EXPECT_TRUE(at::allclose(sum * of_sum.factors + of_sum.offsets,
+                                   at::group_norm(sum, groups, weight.to(at::kFloat), bias, 1e-3), 1e-4, 1e-4));
         }
       }
     }
@@ -91,10 +97,10 @@ TEST(GroupScalesTest, TheOperatorGivesWhatItsKernelDoes) {
   const at::Tensor images = at::randn({2, 12, 5, 7}).add(2).to(at::kHalf).contiguous(at::MemoryFormat::ChannelsLast);
   const IValue groups = 3, epsilon = 1e-3, numbers = at::randn({12}).to(at::kHalf), x = images;
   for (const IValue& channels : {numbers, IValue()}) {
-    const std::vector<const IValue*> arguments = {&x, &groups, &channels, &channels, &epsilon};
+    const std::vector<const IValue*> arguments = {&x, &groups, &channels, &channels, &epsilon, &channels};
     std::vector<IValue> given(2);
     op->native()({arguments.data(), arguments.size()}, given.data());
-    const Scales scales = ScalesOf(images, 3, channels, channels);
+    const Scales scales = ScalesOf(images, 3, channels, channels, channels);
     EXPECT_TRUE(at::allclose(given[0].toTensor(), scales.factors, 1e-4, 1e-4));
     EXPECT_TRUE(at::allclose(given[1].toTensor(), scales.offsets, 1e-4, 1e-4));
   }

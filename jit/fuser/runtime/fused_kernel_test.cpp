@@ -135,6 +135,35 @@ TEST_F(FusedKernelTest, OperandsThatTheCodeDoesNotExpectAreRefused) {
   EXPECT_THAT(ErrorOf(1, weights), HasSubstr("operand 1 of a fused kernel is no tensor"));
 }
 
+// Of 6 columns at the operand's 4, whose number and the result's are in the signature.
+TEST_F(FusedKernelTest, AnOperandMayHaveOtherSizesThanTheResult) {
+  KernelSignature signature;
+  signature.extents = {{KernelSignature::kNoInput, 0, 4}, {KernelSignature::kNoInput, 0, 6}, {0, 0}};
+  signature.inputs = {{1, {c10::kFloat, {2, 0}, {0, 1}}}};
+  signature.outputs = {{c10::kFloat, {2, 1}, {0, 1}}};
+  signature.symbols = {
+      {Symbol::Kind::kProduct, {2}, 0}, {Symbol::Kind::kProduct, {0}, 0}, {Symbol::Kind::kProduct, {1}, 0}};
+  auto code = std::make_shared<KernelCode>();
+  code->loops = {[](void* const* buffers, const int64_t* symbols, int64_t begin, int64_t end, void*) {
+    const auto* x = static_cast<const float*>(buffers[0]);
+    auto* y = static_cast<float*>(buffers[1]);
+    for (int64_t i = begin; i < end; ++i) {
+      for (int64_t j = 0; j < symbols[2]; ++j) y[i * symbols[2] + j] = j < symbols[1] ? x[i * symbols[1] + j] : 0;
+    }
+  }};
+  code->sizes = [](const int64_t* symbols, int64_t* out) {
+    out[0] = symbols[0];
+    out[1] = symbols[2];
+    out[2] = 0;
+  };
+  kernel_ = FusedKernel::Wrap(c10::make_intrusive<FusedKernel>(std::move(signature), "padded", std::move(code)));
+  const at::Tensor x = at::arange(12, at::kFloat).view({3, 4});
+  EXPECT_TRUE(at::equal(Call(x, x, 0), at::constant_pad_nd(x, {0, 2})));
+  EXPECT_EQ(ErrorOf(x, x), "");
+  EXPECT_THAT(ErrorOf(x.view({4, 3}), x), HasSubstr("sizes [4, 3], of which number 1 is another one"));
+  EXPECT_THAT(ErrorOf(x.view({2, 6}), x), HasSubstr("sizes [2, 6], of which number 1 is another one"));
+}
+
 TEST_F(FusedKernelTest, ANodeWithoutAKernelIsRefused) {
   const IValue number = 1;
   const std::vector<const IValue*> operands{&number};

@@ -1,0 +1,418 @@
+#include "jit/fuser/lowering/group_layout.h"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <utility>
+
+#include "jit/definitions/definition.h"
+#include "jit/definitions/scalar_rules.h"
+
+namespace hearth {
+
+using fuser::KernelSignature;
+using fuser::ValueId;
+
+namespace {
+
+bool IsNumber(const Value& value) {
+  return value.type()->kind() == c10::TypeKind::IntType || value.type()->kind() == c10::TypeKind::FloatType;
+}
+
+}  // namespace
+
+bool GroupLayout::Input::IsDense() const { return std::ranges::none_of(levels, &PartOrder::Level::has_gap); }
+
+bool GroupLayout::Make() {
+  if (!FindSpace()) return false;
+  for (const Node* node : group_.nodes) {
+    if (!AddOperands(*node)) return false;
+  }
+  if (inputs_.empty() || !NameExtents() || !FindDimensions()) return false;
+  Declare();
+  return true;
+}
+
+const Node* GroupLayout::Inside(const Value& value) const {
+  const auto found = inside_.find(&value);
+  return found == inside_.end() ? nullptr : found->second;
+}
+
+const GroupLayout::Input* GroupLayout::FindInput(const Value& value) const {
+  const auto found = std::ranges::find_if(
+      inputs_, [&](const Input& input) { return input.value == &value && input.mover == nullptr; });
+  return found == inputs_.end() ? nullptr : &*found;
+}
+
+const GroupLayout::Input& GroupLayout::MovedInput(const Node& mover, size_t tensor) const {
+  return *std::ranges::find_if(inputs_,
+                               [&](const Input& input) { return input.mover == &mover && input.tensor == tensor; });
+}
+
+std::optional<ValueId> GroupLayout::Number(const Value& value) const {
+  const auto found = numbers_.find(&value);
+  return found == numbers_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<size_t> GroupLayout::KernelDimension(size_t of_space) const {
+  const auto found = std::ranges::find(dimensions_, std::vector<size_t>{of_space});
+  return found == dimensions_.end() ? std::nullopt : std::optional<size_t>(found - dimensions_.begin());
+}
+
+std::vector<ValueId> GroupLayout::Indices(const Input& input, const std::vector<ValueId>& point,
+                                          const Places& places) const {
+  std::vector<ValueId> indices;
+  for (const size_t dimension : input.inner) {
+    const auto place = places.find(dimensions_[dimension].front());
+    indices.push_back(place == places.end() ? point[dimension] : place->second);
+  }
+  return indices;
+}
+
+const Node* GroupLayout::Join() const {
+  for (const Node* node : group_.nodes) {
+    const PlaceRule* rule = DefinitionOf(node->kind()).place;
+    if (rule != nullptr && rule->joins && dimensions_.back() == MovedDimensions(*node, facts_)) return node;
+  }
+  return nullptr;
+}
+
+bool GroupLayout::FindSpace() {
+  std::optional<FusionSpace> space;
+  std::vector<FusionSpace> own;
+  const auto leaves = [&](const Node& node) {
+    return std::ranges::find(group_.outputs, node.output()) != group_.outputs.end();
+  };
+  // Those from which the order of the loops follows come first.
+  std::vector<size_t> in_turn;
+  for (const Node* node : group_.nodes) {
+    std::optional<FusionSpace> of_node = SpaceOf(*node, facts_);
+    if (!of_node) return false;
+    const bool decides = leaves(*node) || of_node->row != 0;
+    in_turn.insert(decides ? in_turn.begin() : in_turn.end(), own.size());
+    own.push_back(*std::move(of_node));
+    inside_.insert_or_assign(node->output(), node);
+  }
+  for (const size_t i : in_turn) {
+    std::optional<FusionSpace> both = space ? Joined(*space, own[i], facts_.sizes()) : own[i];
+    if (!both && !leaves(*group_.nodes[i])) both = JoinedWithin(own[i], *space, facts_.sizes());
+    if (!both) return false;
+    space = std::move(both);
+  }
+  space_ = *space;
+  for (size_t i = 0; i < own.size(); ++i) {
+    const Node& node = *group_.nodes[i];
+    if (!IsReduction(node) && !IsForRowsOf(own[i], space_)) continue;
+    if (leaves(node) && !GivesRowsInOrder(node, space_, facts_)) return false;
+    of_rows_.insert(node.output());
+  }
+  return true;
+}
+
+bool GroupLayout::AddOperands(const Node& node) {
+  if (DefinitionOf(node.kind()).place != nullptr) return AddMoved(node);
+  return std::ranges::all_of(node.inputs(), [&](const Value* value) { return AddOperand(*value); });
+}
+
+// What a node of the group takes from outside of it, or of one that was before it. False if no kernel can take it.
+bool GroupLayout::AddOperand(const Value& value) {
+  if (const Node* node = Inside(value)) return IsReadInGroup(*node, facts_);
+  if (numbers_.contains(&value) || FindInput(value) != nullptr) return true;
+  if (value.type()->kind() == c10::TypeKind::TensorType) {
+    std::optional<Input> input = InputOf(value);
+    if (!input) return false;
+    const KnownSizes& sizes = *facts_.Of(value).sizes;
+    const size_t extra = ExtraOf(value);
+    for (const auto& [dimension, has_gap, stride] : input->levels) {
+      if (!IsWhole(sizes[dimension], space_.sizes[extra + dimension], facts_.sizes())) return false;
+    }
+    inputs_.push_back(*std::move(input));
+  } else if (ConstantOf(value) == nullptr && IsNumber(value)) {
+    numbers_.emplace(&value, fuser::kNoValue);
+    OperandOf(value);
+    number_order_.push_back(&value);
+  }
+  // Constants, and what is neither, are the rules' to read.
+  return true;
+}
+
+// The tensors of a node that reads them in other places.
+bool GroupLayout::AddMoved(const Node& node) {
+  const std::vector<const Value*> tensors = MovedTensors(node);
+  const std::optional<std::vector<size_t>> dimensions = MovedDimensions(node, facts_);
+  if (!dimensions) return false;
+  const KnownSizes to = *facts_.Of(*node.output()).sizes;
+  for (const size_t dimension : *dimensions) {
+    const KnownSize size = to[dimension];
+    if (!size || *size < 2) return false;
+    if (moved_.emplace(dimension, *size).first->second != *size) return false;
+    space_.sizes[dimension] = size;
+  }
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const Value& value = *tensors[i];
+    std::optional<Input> input = Inside(value) == nullptr ? InputOf(value) : std::nullopt;
+    if (!input) return false;
+    // Memory is gone through as it lies.
+    const size_t innermost = space_.nesting.back();
+    if (input->has[innermost] && input->levels.back().dimension + ExtraOf(value) != innermost) {
+      return false;
+    }
+    input->mover = &node;
+    input->tensor = i;
+    const KnownSizes sizes = *facts_.Of(value).sizes;
+    for (size_t own = 0; own < sizes.size(); ++own) {
+      const size_t dimension = ExtraOf(value) + own;
+      if (std::ranges::find(*dimensions, dimension) == dimensions->end()) {
+        if (sizes[own] != 1 && !IsWhole(sizes[own], space_.sizes[dimension], facts_.sizes())) return false;
+        continue;
+      }
+      if (!sizes[own]) return false;
+      input->extents.emplace(dimension, static_cast<uint16_t>(signature_.extents.size()));
+      signature_.extents.push_back({KernelSignature::kNoInput, 0, *sizes[own]});
+    }
+    inputs_.push_back(*std::move(input));
+  }
+  return true;
+}
+
+// None if no kernel can read it.
+std::optional<GroupLayout::Input> GroupLayout::InputOf(const Value& value) {
+  const ValueFacts& facts = facts_.Of(value);
+  if (!IsReadable(facts) || facts.device != space_.device || facts.sizes->size() > space_.sizes.size()) return {};
+  const bool is_nested = facts.nested().is_known();
+  const size_t extra = ExtraOf(value);
+  Input input{&value, 0, LevelsOf(facts), {}, {}};
+  input.has.assign(space_.sizes.size(), false);
+  for (const PartOrder::Level& level : input.levels) input.has[extra + level.dimension] = true;
+  // One dimension has an order, but of a view nobody knows its stride.
+  if (!is_nested && !input.levels.empty()) {
+    if (!SpaceOf(*value.node(), facts_)) return {};
+    for (PartOrder::Level& level : input.levels) level.has_gap = false;
+  }
+  input.operand = OperandOf(value);
+  return input;
+}
+
+uint16_t GroupLayout::OperandOf(const Value& value) {
+  const auto found = std::ranges::find(operands_, &value);
+  const auto operand = static_cast<uint16_t>(found - operands_.begin() + 1);
+  if (found == operands_.end()) operands_.push_back(&value);
+  return operand;
+}
+
+// Where the size of each of the space's dimensions is read. False if no input has one of them.
+bool GroupLayout::NameExtents() {
+  extents_.assign(space_.sizes.size(), KernelSignature::kOne);
+  for (const size_t dimension : space_.nesting) {
+    extents_[dimension] = static_cast<int16_t>(signature_.extents.size());
+    if (const auto moved = moved_.find(dimension); moved != moved_.end()) {
+      signature_.extents.push_back({KernelSignature::kNoInput, 0, moved->second});
+      continue;
+    }
+    const auto input = std::ranges::find_if(inputs_, [&](const Input& one) { return one.has[dimension]; });
+    if (input == inputs_.end()) return false;
+    signature_.extents.push_back(
+        {static_cast<uint16_t>(input - inputs_.begin()), static_cast<uint16_t>(dimension - ExtraOf(*input->value))});
+  }
+  return true;
+}
+
+// False if a row is not one of them.
+bool GroupLayout::FindDimensions() {
+  const size_t outside = space_.nesting.size() - space_.row;
+  for (size_t i = 0; i < space_.nesting.size(); ++i) {
+    const size_t dimension = space_.nesting[i];
+    if (!dimensions_.empty() && i != outside && Continues(dimensions_.back().back(), dimension)) {
+      dimensions_.back().push_back(dimension);
+    } else {
+      dimensions_.push_back({dimension});
+    }
+  }
+  if (space_.row > 0 && dimensions_.back().size() != space_.row) return false;
+  for (Input& input : inputs_) {
+    const size_t extra = ExtraOf(*input.value);
+    for (const auto& [own, has_gap, stride] : input.levels) {
+      const auto found = std::ranges::find_if(
+          dimensions_, [&, own = own](const std::vector<size_t>& all) { return all.front() == own + extra; });
+      if (found != dimensions_.end()) input.inner.push_back(static_cast<size_t>(found - dimensions_.begin()));
+    }
+  }
+  return true;
+}
+
+// Whether `inner` comes right after `outer` in all inputs that have them.
+bool GroupLayout::Continues(size_t outer, size_t inner) const {
+  if (IsMoved(outer) || IsMoved(inner)) return false;
+  return std::ranges::all_of(inputs_, [&](const Input& input) {
+    if (!input.has[outer] && !input.has[inner]) return true;
+    if (!input.has[outer] || !input.has[inner]) return false;
+    const size_t extra = ExtraOf(*input.value);
+    const auto place = std::ranges::find(input.levels, outer - extra, &PartOrder::Level::dimension);
+    if (place->has_gap || place + 1 == input.levels.end() || (place + 1)->dimension + extra != inner) return false;
+    // Of one element, a part may have any stride.
+    const ValueFacts& facts = facts_.Of(*input.value);
+    return !(place + 1)->has_gap || facts.nested().is_exact() || facts_.sizes().IsAtLeast(space_.sizes[inner], 2);
+  });
+}
+
+// Which of the space's they are.
+std::vector<size_t> GroupLayout::DimensionsOf(const Value& value) const {
+  const Node* node = Inside(value);
+  if (node != nullptr && IsReduction(*node)) return KeptDimensions(*node, facts_);
+  std::vector<size_t> dimensions(facts_.Of(value).sizes->size());
+  std::iota(dimensions.begin(), dimensions.end(), ExtraOf(value));
+  return dimensions;
+}
+
+KernelSignature::Tensor GroupLayout::SignatureOf(const Value& value) const {
+  const ValueFacts& facts = facts_.Of(value);
+  KernelSignature::Tensor tensor{*facts.dtype, {}, {}};
+  const std::vector<size_t> dimensions = DimensionsOf(value);
+  for (size_t i = 0; i < facts.sizes->size(); ++i) {
+    tensor.extents.push_back((*facts.sizes)[i] == 1 ? KernelSignature::kOne : extents_[dimensions[i]]);
+  }
+  // Of a tensor without an order, one dimension at most has elements.
+  const PartOrder nested = facts.nested();
+  for (size_t i = 0; i < facts.sizes->size(); ++i) {
+    tensor.nesting.push_back(nested.is_known() ? nested.levels()[i].dimension : static_cast<uint8_t>(i));
+  }
+  return tensor;
+}
+
+KernelSignature::Tensor GroupLayout::SignatureOf(const Input& input) const {
+  KernelSignature::Tensor tensor = SignatureOf(*input.value);
+  for (const auto& [dimension, extent] : input.extents) {
+    tensor.extents[dimension - ExtraOf(*input.value)] = static_cast<int16_t>(extent);
+  }
+  if (input.IsDense()) return tensor;
+  for (const uint8_t dimension : tensor.nesting) {
+    const auto level = std::ranges::find(input.levels, dimension, &PartOrder::Level::dimension);
+    const bool has_gap = level != input.levels.end() && level->has_gap;
+    const int64_t stride = has_gap ? ConstantStride(*level) : KernelSignature::kNoGap;
+    tensor.strides.push_back(stride);
+  }
+  return tensor;
+}
+
+// Of one that may have a gap.
+int64_t GroupLayout::ConstantStride(const PartOrder::Level& level) const {
+  const bool is_constant = space_.row > 0 && space_.device.is_cuda() && level.stride != 0;
+  return is_constant ? level.stride : KernelSignature::kAnyGap;
+}
+
+// How rows are best mapped to a GPU's threads depends on their number and length, and to find a place in several
+// dimensions takes divisions, which are slow by what is no constant: a kernel is for these sizes alone where they are
+// known.
+std::optional<int64_t> GroupLayout::ConstantSize(const std::vector<size_t>& dimensions) const {
+  const bool is_wanted = space_.row > 0 || dimensions_.size() >= 3 || !moved_.empty();
+  if (!space_.device.is_cuda() || !is_wanted) return {};
+  int64_t size = 1;
+  for (const size_t dimension : dimensions) {
+    if (!space_.sizes[dimension]) return {};
+    size *= *space_.sizes[dimension];
+  }
+  return size;
+}
+
+ValueId GroupLayout::SizeSymbol(std::vector<uint16_t> extents) {
+  // Factors of one product, in an order that does not depend on the layout.
+  std::ranges::sort(extents);
+  signature_.symbols.push_back({.kind = KernelSignature::Symbol::Kind::kProduct, .extents = std::move(extents)});
+  return builder_.Symbol();
+}
+
+void GroupLayout::Declare() {
+  for (const std::vector<size_t>& all : dimensions_) {
+    std::vector<uint16_t> extents;
+    for (const size_t dimension : all) extents.push_back(static_cast<uint16_t>(extents_[dimension]));
+    if (const std::optional<int64_t> size = ConstantSize(all)) {
+      sizes_.push_back(builder_.Integer(*size));
+      for (const size_t dimension : all) signature_.extents[extents_[dimension]].size = *space_.sizes[dimension];
+    } else {
+      sizes_.push_back(SizeSymbol(std::move(extents)));
+    }
+  }
+  for (const Value* number : number_order_) {
+    const bool real = number->type()->kind() == c10::TypeKind::FloatType;
+    signature_.symbols.push_back({real ? KernelSignature::Symbol::Kind::kReal : KernelSignature::Symbol::Kind::kInteger,
+                                  {},
+                                  OperandOf(*number)});
+    numbers_[number] = builder_.Symbol(real ? fuser::Dtype::kFloat64 : fuser::Dtype::kInt64);
+  }
+  rounds_ = builder_.Integer(1);
+  for (size_t i = 0; i + 1 < sizes_.size(); ++i) {
+    rounds_ = builder_.Call(fuser::Opcode::kMultiply, {rounds_, sizes_[i]});
+  }
+  std::vector<size_t> all(dimensions_.size());
+  std::iota(all.begin(), all.end(), 0);
+  for (Input& input : inputs_) {
+    for (const auto& [dimension, moved] : moved_) {
+      const auto extent = input.extents.find(dimension);
+      if (extent == input.extents.end()) continue;
+      input.sizes.emplace(dimension, space_.device.is_cuda() ? builder_.Integer(signature_.extents[extent->second].size)
+                                                             : SizeSymbol({extent->second}));
+    }
+    signature_.inputs.push_back({input.operand, SignatureOf(input)});
+    const fuser::Dtype dtype = *KernelDtype(*facts_.Of(*input.value).dtype);
+    input.is_whole = input.mover == nullptr && input.IsDense() && input.inner == all;
+    input.buffer = input.is_whole ? builder_.Input(dtype, SizesOfWhole(), StridesOfWhole())
+                                  : builder_.Input(dtype, SizesOf(input), StridesOf(input));
+  }
+  for (const Value* value : group_.outputs) {
+    signature_.outputs.push_back(SignatureOf(*value));
+    const fuser::Dtype dtype = *KernelDtype(*facts_.Of(*value).dtype);
+    outputs_.push_back(of_rows_.contains(value) ? builder_.Output(dtype, {rounds_}, {builder_.Integer(1)})
+                                                : builder_.Output(dtype, SizesOfWhole(), StridesOfWhole()));
+  }
+}
+
+// What is dense and has all dimensions: a row for each round of the loop at the top.
+std::vector<ValueId> GroupLayout::SizesOfWhole() const {
+  return dimensions_.size() > 1 ? std::vector<ValueId>{rounds_, sizes_.back()} : sizes_;
+}
+
+std::vector<ValueId> GroupLayout::StridesOfWhole() {
+  std::vector<ValueId> strides(std::min(dimensions_.size(), size_t{2}), builder_.Integer(1));
+  if (strides.size() == 2) strides[0] = sizes_.back();
+  return strides;
+}
+
+std::vector<ValueId> GroupLayout::SizesOf(const Input& input) const {
+  std::vector<ValueId> sizes;
+  for (const size_t dimension : input.inner) {
+    const auto own = input.sizes.find(dimensions_[dimension].front());
+    sizes.push_back(own == input.sizes.end() ? sizes_[dimension] : own->second);
+  }
+  return sizes;
+}
+
+// Those that sizes do not tell are read when the kernel is called.
+std::vector<ValueId> GroupLayout::StridesOf(const Input& input) {
+  const std::vector<ValueId> sizes = SizesOf(input);
+  std::vector<ValueId> strides(sizes.size());
+  ValueId stride = builder_.Integer(1);
+  for (size_t i = sizes.size(); i-- > 0;) {
+    strides[i] = stride;
+    stride = builder_.Call(fuser::Opcode::kMultiply, {stride, sizes[i]});
+  }
+  const size_t extra = ExtraOf(*input.value);
+  bool has_gap = false;
+  for (size_t i = input.inner.size(); i-- > 0;) {
+    const size_t dimension = dimensions_[input.inner[i]].back() - extra;
+    const PartOrder::Level& level = *std::ranges::find(input.levels, dimension, &PartOrder::Level::dimension);
+    has_gap |= level.has_gap;
+    if (!has_gap) continue;
+    if (const int64_t constant = ConstantStride(level); constant != KernelSignature::kAnyGap) {
+      strides[i] = builder_.Integer(constant);
+      continue;
+    }
+    signature_.symbols.push_back({.kind = KernelSignature::Symbol::Kind::kStride,
+                                  .extents = {},
+                                  .operand = input.operand,
+                                  .dimension = static_cast<uint16_t>(dimension)});
+    strides[i] = builder_.Symbol();
+  }
+  return strides;
+}
+
+}  // namespace hearth
