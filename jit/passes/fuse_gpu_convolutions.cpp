@@ -244,8 +244,9 @@ class GpuFuser {
   // never written.
   void GiveToScales(Value* sum, Value* bare, Value* added) {
     if (facts_.Of(*added).dtype != facts_.Of(*bare).dtype) return;
-    const std::vector<Use> uses = sum->uses();
-    for (const auto& [user, offset] : uses) {
+    // Of all before, as replacing changes them.
+    const std::vector<Use> before(sum->uses().begin(), sum->uses().end());
+    for (const auto& [user, offset] : before) {
       if (user->kind() != sym::kGroupScales || offset != 0 || !ConstantOf(*user->input(kAdded))->isNone()) continue;
       user->ReplaceInput(0, bare);
       user->ReplaceInput(kAdded, added);
