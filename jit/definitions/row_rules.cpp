@@ -122,9 +122,6 @@ Scalar Normalized(RowCall& c, std::span<const Scalar> reduced) {
   return x;
 }
 
-// Longer rows are better split among threads, and LibTorch adds them up more exactly.
-constexpr int64_t kLongestReducedRow = 16384;
-
 // Along the dimensions that it is told, of elements of any dtype. Where it is told none, of what has one dimension of
 // several elements: along all of several ones, others of the group may not be read as one row.
 std::optional<std::vector<size_t>> NamedDimensions(const Call& call) {

@@ -4,6 +4,7 @@
 // element. A reduction has one for each row.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -36,6 +37,10 @@ class RowCall : public ScalarCall {
   using ScalarCall::ScalarCall;
   ~RowCall() = default;
 };
+
+// Longer rows are better split among threads, LibTorch adds them up more exactly, and what is kept of them would not
+// stay in a cache. Of reductions and scans.
+inline constexpr int64_t kLongestReducedRow = 16384;
 
 struct RowRule {
   // Along which a row lies; null where a kernel cannot: an argument that is no constant.

@@ -12,8 +12,6 @@ namespace {
 using fuser::Reduction;
 using fuser::Scalar;
 
-constexpr int64_t kLongestReducedRow = 16384;
-
 // All dimensions, if the row that they are is not too long; null unless the tensors are alike.
 std::optional<std::vector<size_t>> AllDimensions(const Call& call) {
   const ValueFacts &a = call.in(0), &b = call.in(1);

@@ -9,16 +9,13 @@ namespace {
 using fuser::Opcode;
 using fuser::Scalar;
 
-// What is kept of a row stays in a cache.
-constexpr int64_t kLongestScannedRow = 16384;
-
 std::optional<std::vector<size_t>> ScannedDimension(const Call& call) {
   const ValueFacts& x = call.in(0);
   if (!x.sizes || !x.dtype || !KernelDtype(*x.dtype) || !x.device || !x.device->is_cpu()) return {};
   const std::optional<size_t> dimension = Dimension(call.number("dim"), x.sizes->size());
   if (!dimension) return {};
   const KnownSize size = (*x.sizes)[*dimension];
-  const bool is_short = size && *size <= kLongestScannedRow;
+  const bool is_short = size && *size <= kLongestReducedRow;
   // Floating-point numbers that integers cannot hold are LibTorch's to convert.
   const bool is_whole = call.out().dtype && !c10::isFloatingType(*call.out().dtype) && c10::isFloatingType(*x.dtype);
   if (!is_short || is_whole || call.out().dtype == c10::kBool) return {};

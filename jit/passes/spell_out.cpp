@@ -12,6 +12,7 @@
 #include "jit/compiler/compilation.h"
 #include "jit/definitions/definition.h"
 #include "jit/definitions/node_effects.h"
+#include "jit/definitions/row_rules.h"
 #include "jit/graph_edits/inferring_edits.h"
 #include "jit/graph_edits/operate.h"
 #include "jit/ir/closure.h"
@@ -161,14 +162,14 @@ class Speller {
 
   // Null where it stays: of several dimensions, or a long one, there is no kernel that adds all up.
   Value* Loss(Node* node) const {
-    constexpr int64_t kMean = 1, kSum = 2, kLongestRow = 16384;
+    constexpr int64_t kMean = 1, kSum = 2;
     const size_t reduction = ReductionOf(*node);
     const std::optional<int64_t> number = IntegerOf(*node->input(reduction));
     const ValueFacts &x = facts_.Of(*node->input(0)), &target = facts_.Of(*node->input(1));
     if (!has_kernels_ || (number != kMean && number != kSum)) return nullptr;
     if (!IsFloating(x) || !IsFloating(target) || x.dtype != target.dtype || x.sizes != target.sizes) return nullptr;
     const auto has_several = [](KnownSize size) { return size != 1; };
-    const auto is_short = [](KnownSize size) { return size && *size > 0 && *size <= kLongestRow; };
+    const auto is_short = [](KnownSize size) { return size && *size > 0 && *size <= kLongestReducedRow; };
     if (std::ranges::count_if(*x.sizes, has_several) != 1 || !std::ranges::all_of(*x.sizes, is_short)) return nullptr;
     std::vector<Value*> inputs(node->inputs().begin(), node->inputs().end());
     inputs[reduction] = edits_.Constant(int64_t{0});
