@@ -120,6 +120,30 @@ std::string ServerSummary(const v1::ServerStatusResponse& status) {
                       CountText(guards), "\n");
 }
 
+// Empty where models run on none.
+std::string GpuTable(const v1::ServerStatusResponse& status) {
+  std::string text;
+  if (status.gpus_lost() > 0) {
+    text = absl::StrCat("GPUs that the driver does not reach: ", CountText(status.gpus_lost()), "\n\n");
+  }
+  std::vector<std::vector<std::string>> rows;
+  for (const v1::GpuStatus& gpu : status.gpus()) {
+    rows.push_back({gpu.name().empty() ? kNothing : EscapeLine(gpu.name()),
+                    gpu.has_utilization() ? ShareText(gpu.utilization()) : kNothing,
+                    gpu.has_memory_used_bytes() ? MemoryText(gpu.memory_used_bytes()) : kNothing,
+                    gpu.has_memory_total_bytes() ? MemoryText(gpu.memory_total_bytes()) : kNothing,
+                    gpu.has_power_watts() ? WattsText(gpu.power_watts()) : kNothing,
+                    gpu.has_power_limit_watts() ? WattsText(gpu.power_limit_watts()) : kNothing,
+                    gpu.has_temperature_celsius() ? CelsiusText(gpu.temperature_celsius()) : kNothing,
+                    EscapeLine(gpu.uuid())});
+  }
+  if (rows.empty()) return text;
+  return text +
+         Table({{"GPU", false}, {"IN USE"}, {"MEMORY"}, {"OF"}, {"POWER"}, {"LIMIT"}, {"TEMPERATURE"}, {"UUID", false}},
+               rows) +
+         "\n";
+}
+
 // Those with the most requests first.
 std::string ModelTable(const v1::ServerStatusResponse& status) {
   std::vector<const v1::ModelStatus*> models;
@@ -166,7 +190,7 @@ std::string ErrorTable(const v1::ServerStatusResponse& status) {
 }
 
 std::string Screen(const v1::ServerStatusResponse& status) {
-  return absl::StrCat(ServerSummary(status), "\n", ModelTable(status), ErrorTable(status));
+  return absl::StrCat(ServerSummary(status), "\n", GpuTable(status), ModelTable(status), ErrorTable(status));
 }
 
 // As much as the terminal shows, in place of what it showed.

@@ -409,6 +409,37 @@ def test_as_many_requests_as_allowed_are_at_a_step(server, client):
     eventually(lambda: in_flight(server, "narrow") == 0)
 
 
+def test_steps_wait_with_the_priority_of_the_request(hearthd, tmp_path):
+    log = tmp_path / "access.log"
+    levels = "dynamic_batching { priority_levels: 2 default_priority_level: 2 }\ninstance_group { count: 1 }\n"
+    server = hearthd({"add": scripted(Add(1)), "spin": (scripted(Spin()), levels)}, "--access-log", log)
+    put_ensemble(server.repository, "inner", chain("add", "spin"))
+    put_ensemble(server.repository, "outer", chain("inner", "add"))
+
+    def answered():
+        lines = [json.loads(line) for line in log.read_text().splitlines()]
+        return [line["id"] for line in lines if line.get("id") in requests]
+
+    # The model has one run at a time, which is taken until all of them wait for it.
+    requests = {"default": {}, "second": {"priority": 2}, "no level": {"priority": 2**40}, "first": {"priority": 1}}
+    with server.client() as client:
+        client.load_model("outer")
+        below = rest.one_input("FP32", [1], [1]) | {"parameters": {"priority": -1}}
+        assert "is -1, below 0" in rest.refused(server, "POST", "/v2/models/outer/infer", below)
+        busy = client.async_infer("spin", [floats("x", LONG)], callback=lambda result, error: None)
+        eventually(lambda: in_flight(server, "spin") == 1)
+        for count, (name, options) in enumerate(requests.items()):
+            values = [floats("x", 300_000)]
+            client.async_infer("outer", values, callback=lambda result, error: None, request_id=name, **options)
+            eventually(lambda: server.metric("nv_inference_pending_request_count", model="spin") == count + 1)
+        busy.cancel()
+        eventually(lambda: len(answered()) == len(requests))
+        assert answered() == ["first", "default", "second", "no level"]
+        # Of the steps' models themselves it is refused.
+        assert "priority_levels, which is 2" in fails(INVALID, lambda: ask(client, "spin", 1, priority=3))
+        assert "is 1; all requests" in fails(INVALID, lambda: ask(client, "add", 1, priority=1))
+
+
 def test_max_running_bounds_the_requests_of_an_ensemble(server, client):
     call = client.async_infer("few", [floats("x", LONG)], callback=lambda result, error: None)
     eventually(lambda: in_flight(server, "spin") == 1)

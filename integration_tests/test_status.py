@@ -1,14 +1,17 @@
 """The status page, its JSON and `hearth top`: whole, escaped, kept to themselves, and true."""
 
 import base64
+import concurrent.futures
 import html.parser
 import json
 import re
 import urllib.error
 import urllib.request
 
+import grpc
 import pytest
 import torch
+from google.protobuf import message_factory
 from torch import Tensor, nn
 
 from integration_tests import server_models as models
@@ -222,6 +225,49 @@ def test_top_shows_the_same_in_a_terminal(server):
     assert rows["identity"][1:3] == ["1", "ready"] and rows["broken"][2] == "unavailable"
     assert any("ValueError" in line and " 3  " in line for line in lines)
     assert "\x1b" not in done.stdout
+
+
+@pytest.fixture
+def told_by(protocol):
+    """A function: the address of a server that answers StatusService with what it is given."""
+    servers = []
+
+    def start(**fields):
+        name = "hearth.v1.ServerStatusResponse"
+        response = message_factory.GetMessageClass(protocol.FindMessageTypeByName(name))(**fields)
+        answer = grpc.unary_unary_rpc_method_handler(lambda request, context: response.SerializeToString())
+        server = grpc.server(concurrent.futures.ThreadPoolExecutor(1))
+        server.add_generic_rpc_handlers(
+            [grpc.method_handlers_generic_handler("hearth.v1.StatusService", {"ServerStatus": answer})]
+        )
+        port = server.add_insecure_port("127.0.0.1:0")
+        server.start()
+        servers.append(server)
+        return f"127.0.0.1:{port}"
+
+    yield start
+    for server in servers:
+        server.stop(None)
+
+
+def test_top_shows_gpus_as_far_as_their_driver_tells(told_by):
+    first = {
+        "name": "NVIDIA H200", "uuid": "GPU-1", "utilization": 0.25, "memory_used_bytes": 96 << 30,
+        "memory_total_bytes": 140 << 30, "power_watts": 150.6, "power_limit_watts": 700, "temperature_celsius": 61,
+    }  # fmt: skip
+    second = {"name": "\x1b[2Jname", "uuid": "GPU-2"}
+    done = hearth("top", told_by(device="cuda:all", gpus=[first, second], gpus_lost=1), "--once")
+    assert done.returncode == 0, done.stderr
+    lines = [re.split(r"  +", line) for line in done.stdout.splitlines()]
+    assert ["GPU", "IN USE", "MEMORY", "OF", "POWER", "LIMIT", "TEMPERATURE", "UUID"] in lines
+    assert ["NVIDIA H200", "25.0 %", "96.0 GiB", "140 GiB", "151 W", "700 W", "61 °C", "GPU-1"] in lines
+    assert [line[1:] for line in lines if "name" in line[0]] == [["-"] * 6 + ["GPU-2"]]
+    assert "GPUs that the driver does not reach: 1" in done.stdout and "\x1b" not in done.stdout
+
+
+def test_top_says_nothing_of_gpus_where_there_are_none(server):
+    assert "GPU" not in hearth("top", server.address, "--once").stdout
+    assert json.load(fetch(server, "/status.json"))["gpus"] == []
 
 
 def test_top_says_what_is_wrong():

@@ -107,6 +107,12 @@ SharedRegions::OpenDeviceMemory OpenDeviceMemoryOf(Runtime& runtime) {
   };
 }
 
+// Null where there is no reader.
+std::function<GpuReading()> ReadingOf(const GpuReader* reader) {
+  if (reader == nullptr) return nullptr;
+  return [reader] { return reader->Read(); };
+}
+
 }  // namespace
 
 // Members are in the order in which they are made; they go in the opposite one.
@@ -134,9 +140,10 @@ struct Daemon::Parts {
         native(calls, environment),
         gpus(settings.allow_gpu_metrics() && settings.device().starts_with("cuda") ? GpuReader::Open() : nullptr),
         metrics([this] { return Samples(); }, [&runtime] { return SampleOf(runtime.compiler_counters()); },
-                [this] { return gpus == nullptr ? std::vector<GpuSample>() : gpus->Read(); }, EndedGrpcConnections),
+                ReadingOf(gpus.get()), EndedGrpcConnections),
         status({repository, readiness, runtime, recent_errors, [this] { return Samples(); },
-                [&runtime] { return SampleOf(runtime.compiler_counters()); }, settings.id(), settings.device()}),
+                [&runtime] { return SampleOf(runtime.compiler_counters()); }, settings.id(), settings.device(),
+                ReadingOf(gpus.get())}),
         status_service(calls, dispatcher, status) {
     repository.ServeEnsembles(EnsemblesOf(ensembles));
     if (tracer != nullptr) metrics.ShowTraces([this] { return tracer->counts(); });

@@ -65,6 +65,10 @@ std::string AgeText(double seconds) {
 
 std::string ShareText(double share) { return Format("%.1f %%", share * 100); }
 
+std::string WattsText(double watts) { return Format("%.0f W", watts); }
+
+std::string CelsiusText(double degrees) { return Format("%.0f °C", degrees); }
+
 std::string ClockText(int64_t milliseconds) {
   const time_t seconds = milliseconds / 1000;
   tm parts{};

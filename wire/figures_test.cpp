@@ -26,6 +26,8 @@ TEST(Figures, NumbersHaveThreeFiguresAndAUnitThatFits) {
   EXPECT_EQ(AgeText(12'000), "3 h 20 min");
   EXPECT_EQ(AgeText(187'200), "2 d 4 h");
   EXPECT_EQ(ShareText(0.9734), "97.3 %");
+  EXPECT_EQ(WattsText(150.6), "151 W");
+  EXPECT_EQ(CelsiusText(61), "61 °C");
   EXPECT_EQ(ClockText(1'772'366'405'250), "2026-03-01 12:00:05 UTC");
 }
 

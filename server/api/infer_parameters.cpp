@@ -79,6 +79,7 @@ absl::StatusOr<uint64_t> PriorityOf(const std::string& name, const InferParamete
   const auto priority = IntegerOf(name, parameter);
   if (!priority.ok()) return priority.status();
   if (*priority >= 0 && static_cast<uint64_t>(*priority) <= levels) return static_cast<uint64_t>(*priority);
+  if (levels == kAnyPriority) return WrongParameter(name, absl::StrCat("is ", *priority, ", below 0"));
   if (levels == 0) {
     return WrongParameter(name,
                           absl::StrCat("is ", *priority, "; all requests have the same priority here, which is 0"));

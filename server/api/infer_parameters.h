@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +36,9 @@ struct RequestParameters {
   uint64_t priority = 0;                             // of the model's levels; 0: its default
   SequenceRequest sequence;                          // only of a model that has sequences
 };
+
+// For models that take any priority: ensembles, whose steps' models have levels of their own.
+inline constexpr uint64_t kAnyPriority = std::numeric_limits<uint64_t>::max();
 
 // kInvalidArgument for a parameter of the request that is refused, or of another type than it should be. A model
 // without levels has 0 of them, and one without sequences refuses what is asked of them.

@@ -1,7 +1,7 @@
 // One request to an ensemble. The versions of its steps' models are chosen when it begins, and held: a model that is
 // swapped meanwhile is the next request's matter. Each step is called as soon as its inputs are there, through the
 // dispatcher as any request to its model is, so it waits in that model's queue, has part in its batches and counts in
-// its statistics. Steps that are ready at once run side by side.
+// its statistics. It has the priority of the ensemble's request there. Steps that are ready at once run side by side.
 //
 // Tensors go from step to step as they are, without a copy. One that others still hold is copied for a step whose model
 // writes to what it is given, or keeps it; and so is an output that its model may still write to.

@@ -58,8 +58,10 @@ struct QueueSettings {
   std::vector<Policy> levels = {{}};
   int64_t default_level = 1;
 
-  // Of requests with that priority; 0: the default.
-  int64_t LevelOf(uint64_t priority) const { return priority == 0 ? default_level : static_cast<int64_t>(priority); }
+  // Of requests with that priority; 0, and what is no level: the default.
+  int64_t LevelOf(uint64_t priority) const {
+    return priority == 0 || priority > levels.size() ? default_level : static_cast<int64_t>(priority);
+  }
   const Policy& PolicyOf(uint64_t priority) const { return levels[LevelOf(priority) - 1]; }
 
   bool batches() const { return max_rows > 1; }

@@ -4,6 +4,7 @@
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
 
 namespace hearth::server {
@@ -38,6 +39,8 @@ TEST(QueueSettings, EveryFieldIsRead) {
   EXPECT_EQ(settings.runs, 4);
   EXPECT_EQ(settings.LevelOf(0), 2);
   EXPECT_EQ(settings.LevelOf(3), 3);
+  EXPECT_EQ(settings.LevelOf(4), 2);
+  EXPECT_EQ(settings.LevelOf(std::numeric_limits<uint64_t>::max()), 2);
   ASSERT_EQ(settings.levels.size(), 3U);
   EXPECT_EQ(settings.PolicyOf(0).max_waiting, 7);
   EXPECT_EQ(settings.PolicyOf(1).timeout, microseconds(0));

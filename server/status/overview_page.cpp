@@ -1,5 +1,6 @@
 #include "server/status/overview_page.h"
 
+#include <algorithm>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,10 @@
 
 namespace hearth::server {
 namespace {
+
+// The share of a GPU's memory from which it is marked; the alert HearthGpuMemory has the same.
+constexpr double kNearlyFull = 0.95;
+constexpr const char* kNotTold = "–";
 
 std::string_view StateOf(const v1::ServerStatusResponse& status) {
   if (status.draining()) return "DRAINING";
@@ -118,6 +123,54 @@ void WriteModels(Html& html, const v1::ServerStatusResponse& status) {
   html.Raw("</tbody></table></section>");
 }
 
+void WriteGpuMemory(Html& html, const v1::GpuStatus& gpu) {
+  if (!gpu.has_memory_total_bytes() || !gpu.has_memory_used_bytes()) {
+    html.Text(kNotTold);
+    return;
+  }
+  const std::string text =
+      absl::StrCat(MemoryText(gpu.memory_used_bytes()), " of ", MemoryText(gpu.memory_total_bytes()));
+  const auto used = static_cast<double>(gpu.memory_used_bytes());
+  const auto total = static_cast<double>(gpu.memory_total_bytes());
+  WriteSharesBar(html, {{"used", used}, {"free", std::max(total - used, 0.0)}}, text);
+  if (used > kNearlyFull * total) {
+    html.Raw("<span class=\"note bad\">");
+  } else {
+    html.Raw("<span class=\"note\">");
+  }
+  html.Text(text).Raw("</span>");
+}
+
+void WriteGpu(Html& html, const v1::GpuStatus& gpu) {
+  html.Raw("<tr><th scope=\"row\">").Text(gpu.name()).Raw(" <span class=\"version\">").Text(gpu.uuid());
+  html.Raw("</span></th>");
+  WriteCell(html, "Memory", [&] { WriteGpuMemory(html, gpu); });
+  WriteCell(html, "In use", [&] { html.Text(gpu.has_utilization() ? ShareText(gpu.utilization()) : kNotTold); });
+  WriteCell(html, "Power", [&] { html.Text(gpu.has_power_watts() ? WattsText(gpu.power_watts()) : kNotTold); });
+  WriteCell(html, "Power limit",
+            [&] { html.Text(gpu.has_power_limit_watts() ? WattsText(gpu.power_limit_watts()) : kNotTold); });
+  WriteCell(html, "Temperature",
+            [&] { html.Text(gpu.has_temperature_celsius() ? CelsiusText(gpu.temperature_celsius()) : kNotTold); });
+  html.Raw("</tr>");
+}
+
+void WriteGpus(Html& html, const v1::ServerStatusResponse& status) {
+  if (status.gpus().empty() && status.gpus_lost() == 0) return;
+  html.Raw("<section><h2>GPUs</h2>");
+  if (status.gpus_lost() > 0) {
+    html.Raw("<p class=\"bad\">GPUs that the driver does not reach: ").Text(CountText(status.gpus_lost())).Raw("</p>");
+  }
+  if (!status.gpus().empty()) {
+    html.Raw(
+        "<table class=\"gpus\"><thead><tr><th scope=\"col\">GPU</th><th scope=\"col\">Memory</th>"
+        "<th scope=\"col\">In use</th><th scope=\"col\">Power</th><th scope=\"col\">Power limit</th>"
+        "<th scope=\"col\">Temperature</th></tr></thead><tbody>");
+    for (const v1::GpuStatus& gpu : status.gpus()) WriteGpu(html, gpu);
+    html.Raw("</tbody></table>");
+  }
+  html.Raw("</section>");
+}
+
 void WriteCompiling(Html& html, const v1::ServerStatusResponse& status) {
   for (const v1::ModelStatus& model : status.models()) {
     for (const v1::Compilation& compilation : model.compiling()) {
@@ -218,6 +271,7 @@ std::string OverviewPage(const v1::ServerStatusResponse& status) {
     html.Raw("<p class=\"note\">version ").Text(status.version()).Raw(", models on ").Text(status.device()).Raw("</p>");
     WriteServerFigures(html, status);
     WriteModels(html, status);
+    WriteGpus(html, status);
     WriteErrors(html, "Recent errors of models", "No model has raised.", status.model_errors());
     WriteErrors(html, "Recently refused requests", "No request was refused.", status.refused_requests());
     WriteCompilerAndMemory(html, status);

@@ -36,6 +36,9 @@ TEST(StatusPages, NothingFromOutsideBecomesMarkup) {
   v1::ServerStatusResponse status;
   status.set_name(kHostile);
   status.set_device(kHostile);
+  v1::GpuStatus& gpu = *status.add_gpus();
+  gpu.set_name(kHostile);
+  gpu.set_uuid(kHostile);
   *status.add_models() = HostileModel();
   v1::Compilation& compilation = *status.mutable_models(0)->add_compiling();
   compilation.set_method(kHostile);
@@ -84,6 +87,34 @@ TEST(StatusPages, AnErrorIsNamedByItsLastLineAndShownWhole) {
   EXPECT_THAT(page, HasSubstr("<pre>Traceback:\n  File &quot;m.py&quot;"));
   EXPECT_THAT(page, HasSubstr("× 1,234"));
 }
+
+TEST(StatusPages, GpusAreShownAsFarAsTheirDriverTells) {
+  v1::ServerStatusResponse status;
+  v1::GpuStatus& first = *status.add_gpus();
+  first.set_name("NVIDIA H200");
+  first.set_uuid("GPU-1");
+  first.set_utilization(0.25);
+  first.set_memory_used_bytes(uint64_t{96} << 30);
+  first.set_memory_total_bytes(uint64_t{100} << 30);
+  first.set_power_watts(150.5);
+  first.set_power_limit_watts(700);
+  first.set_temperature_celsius(61);
+  status.add_gpus()->set_uuid("GPU-2");
+  status.set_gpus_lost(3);
+  const std::string page = OverviewPage(status);
+  EXPECT_THAT(page, HasSubstr("NVIDIA H200 <span class=\"version\">GPU-1</span>"));
+  EXPECT_THAT(page, HasSubstr("<td data-name=\"In use\">25.0 %</td>"));
+  EXPECT_THAT(page, HasSubstr("<span class=\"note bad\">96.0 GiB of 100 GiB</span>"));
+  EXPECT_THAT(page, HasSubstr("<td data-name=\"Power limit\">700 W</td>"));
+  EXPECT_THAT(page, HasSubstr("61 °C"));
+  EXPECT_THAT(page, HasSubstr("GPU-2</span></th><td data-name=\"Memory\">–</td><td data-name=\"In use\">–</td>"));
+  EXPECT_THAT(page, HasSubstr("GPUs that the driver does not reach: 3"));
+
+  status.mutable_gpus(0)->set_memory_used_bytes(uint64_t{95} << 30);
+  EXPECT_THAT(OverviewPage(status), HasSubstr("<span class=\"note\">95.0 GiB of 100 GiB</span>"));
+}
+
+TEST(StatusPages, WhereModelsRunOnNoGpuNothingIsSaidOfThem) { EXPECT_THAT(OverviewPage({}), Not(HasSubstr("GPU"))); }
 
 TEST(StatusPages, EmptyOnesAreWhole) {
   const std::string overview = OverviewPage({});

@@ -84,6 +84,21 @@ void SetMemory(const MemoryAccount* requests, v1::MemoryStatus& out) {
   out.set_request_limit_bytes(static_cast<uint64_t>(requests->limit()));
 }
 
+void SetGpus(const GpuReading& reading, v1::ServerStatusResponse& out) {
+  out.set_gpus_lost(reading.lost);
+  for (const GpuSample& gpu : reading.gpus) {
+    v1::GpuStatus& told = *out.add_gpus();
+    told.set_uuid(gpu.uuid);
+    told.set_name(gpu.name);
+    if (gpu.utilization) told.set_utilization(*gpu.utilization);
+    if (gpu.memory_total) told.set_memory_total_bytes(static_cast<uint64_t>(*gpu.memory_total));
+    if (gpu.memory_used) told.set_memory_used_bytes(static_cast<uint64_t>(*gpu.memory_used));
+    if (gpu.power_usage) told.set_power_watts(*gpu.power_usage);
+    if (gpu.power_limit) told.set_power_limit_watts(*gpu.power_limit);
+    if (gpu.temperature) told.set_temperature_celsius(*gpu.temperature);
+  }
+}
+
 v1::RecentError DescribeError(const RecentError& error) {
   v1::RecentError out;
   out.set_time_ms(std::chrono::duration_cast<std::chrono::milliseconds>(error.time.time_since_epoch()).count());
@@ -199,6 +214,7 @@ v1::ServerStatusResponse ServerStatus::Describe() const {
   const CompilerSample compiler = sources_.compiler();
   SetCompiler(compiler, *out.mutable_compiler());
   SetMemory(sources_.runtime.memory_of_all(), *out.mutable_memory());
+  if (sources_.gpus != nullptr) SetGpus(sources_.gpus(), out);
   const auto samples = ByVersion(sources_.samples());
   for (const VersionStatus& version : sources_.repository.Versions()) {
     const auto sample = samples.find({version.name, version.version});

@@ -16,6 +16,7 @@
 #include "proto/status.pb.h"
 #include "server/api/readiness.h"
 #include "server/repository/repository.h"
+#include "server/telemetry/gpu_reader.h"
 #include "server/telemetry/metrics.h"
 #include "server/telemetry/recent_errors.h"
 #include "server/telemetry/traffic_history.h"
@@ -39,6 +40,7 @@ class ServerStatus {
     std::function<CompilerSample()> compiler;
     std::string name;
     std::string device;
+    std::function<GpuReading()> gpus = nullptr;  // null where models run on none
   };
 
   explicit ServerStatus(Sources sources);

@@ -88,6 +88,43 @@ TEST_F(StatusHandlerTest, OtherPathsAreTheOtherHandlers) {
   EXPECT_THAT(Asking(server_->port(), "/").Answer(), HasSubstr("Location: /status"));
 }
 
+TEST(ServerStatus, GpusAreToldAsTheyAreRead) {
+  FakeRuntime runtime;
+  Repository repository({}, runtime, nullptr, [] {});
+  Readiness readiness;
+  RecentErrors errors;
+  const auto read = [] {
+    GpuReading reading;
+    reading.gpus.resize(2);
+    reading.lost = 1;
+    reading.gpus[0].uuid = "GPU-1";
+    reading.gpus[1].uuid = "GPU-2";
+    reading.gpus[0].name = "one";
+    reading.gpus[0].utilization = 0.5;
+    reading.gpus[0].memory_used = 600;
+    reading.gpus[0].memory_total = 1000;
+    reading.gpus[0].temperature = 61;
+    return reading;
+  };
+  const auto describe = [&](std::function<GpuReading()> gpus) {
+    const ServerStatus status({repository, readiness, runtime, errors, [] { return std::vector<ModelSample>(); },
+                               [] { return CompilerSample(); }, "name", "cuda", std::move(gpus)});
+    return status.Describe();
+  };
+  const v1::ServerStatusResponse told = describe(read);
+  ASSERT_EQ(told.gpus_size(), 2);
+  EXPECT_EQ(told.gpus_lost(), 1u);
+  EXPECT_EQ(told.gpus(0).name(), "one");
+  EXPECT_EQ(told.gpus(0).utilization(), 0.5);
+  EXPECT_EQ(told.gpus(0).memory_used_bytes(), 600u);
+  EXPECT_EQ(told.gpus(0).memory_total_bytes(), 1000u);
+  EXPECT_EQ(told.gpus(0).temperature_celsius(), 61);
+  EXPECT_FALSE(told.gpus(0).has_power_watts());
+  EXPECT_EQ(told.gpus(1).uuid(), "GPU-2");
+  EXPECT_FALSE(told.gpus(1).has_memory_used_bytes());
+  EXPECT_EQ(describe(nullptr).gpus_size(), 0);
+}
+
 TEST(ServerStatus, PlansAndTheirGraphsAreBounded) {
   v1::ListPlansResponse plans;
   for (int i = 0; i < 3 * ServerStatus::kMostPlans; ++i) {

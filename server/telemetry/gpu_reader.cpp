@@ -11,6 +11,11 @@ namespace {
 // As NVML's header has them; its functions keep their form under the names below.
 using Device = void*;
 constexpr int kSuccess = 0;
+constexpr int kNoPermission = 4;
+constexpr int kLost = 15;
+constexpr int kResetRequired = 16;
+constexpr int kSensorOfGpu = 0;
+constexpr size_t kMostText = 96;  // of a name or an identifier, with its end
 
 template <typename Function>
 bool Find(void* handle, const char* name, Function& function) {
@@ -24,6 +29,13 @@ std::optional<double> Ask(int (*function)(Device, Value*), Device device, double
   Value value{};
   if (function == nullptr || function(device, &value) != kSuccess) return std::nullopt;
   return static_cast<double>(value) * unit;
+}
+
+// What `function` says of the device in words; empty if it says nothing.
+std::string AskText(int (*function)(Device, char*, unsigned), Device device) {
+  std::array<char, kMostText> text{};
+  if (function == nullptr || function(device, text.data(), text.size()) != kSuccess) return "";
+  return text.data();
 }
 
 }  // namespace
@@ -42,11 +54,13 @@ struct GpuReader::Library {
   int (*count)(unsigned*) = nullptr;
   int (*device)(unsigned, Device*) = nullptr;
   int (*uuid)(Device, char*, unsigned) = nullptr;
+  int (*name)(Device, char*, unsigned) = nullptr;
   int (*memory)(Device, Memory*) = nullptr;
   int (*utilization)(Device, Utilization*) = nullptr;
   int (*power_usage)(Device, unsigned*) = nullptr;
   int (*power_limit)(Device, unsigned*) = nullptr;
   int (*energy)(Device, unsigned long long*) = nullptr;
+  int (*temperature)(Device, int, unsigned*) = nullptr;
 
   ~Library() {
     if (handle != nullptr) dlclose(handle);
@@ -54,11 +68,13 @@ struct GpuReader::Library {
 
   // Whether all that cannot be done without is there.
   bool FindFunctions() {
+    Find(handle, "nvmlDeviceGetName", name);
     Find(handle, "nvmlDeviceGetMemoryInfo", memory);
     Find(handle, "nvmlDeviceGetUtilizationRates", utilization);
     Find(handle, "nvmlDeviceGetPowerUsage", power_usage);
     Find(handle, "nvmlDeviceGetEnforcedPowerLimit", power_limit);
     Find(handle, "nvmlDeviceGetTotalEnergyConsumption", energy);
+    Find(handle, "nvmlDeviceGetTemperature", temperature);
     return Find(handle, "nvmlInit_v2", init) && Find(handle, "nvmlShutdown", shutdown) &&
            Find(handle, "nvmlDeviceGetCount_v2", count) && Find(handle, "nvmlDeviceGetHandleByIndex_v2", device) &&
            Find(handle, "nvmlDeviceGetUUID", uuid);
@@ -76,22 +92,31 @@ GpuReader::GpuReader(std::unique_ptr<const Library> library) : library_(std::mov
 
 GpuReader::~GpuReader() { library_->shutdown(); }
 
-std::vector<GpuSample> GpuReader::Read() const {
-  std::vector<GpuSample> samples;
+GpuReading GpuReader::Read() const {
+  GpuReading reading;
   unsigned count = 0;
-  if (library_->count(&count) != kSuccess) return samples;
+  if (library_->count(&count) != kSuccess) return reading;
   for (unsigned i = 0; i < count; ++i) {
     Device device = nullptr;
-    std::array<char, 96> uuid{};
-    // One that fell off its bus, or that this process may not use.
-    if (library_->device(i, &device) != kSuccess) continue;
-    if (library_->uuid(device, uuid.data(), uuid.size()) != kSuccess) continue;
-    GpuSample& sample = samples.emplace_back();
-    sample.uuid = uuid.data();
-    if (Library::Memory memory{}; library_->memory != nullptr && library_->memory(device, &memory) == kSuccess) {
+    if (const int opened = library_->device(i, &device); opened != kSuccess) {
+      // One that fell off its bus is told by more than one code.
+      if (opened != kNoPermission) ++reading.lost;
+      continue;
+    }
+    GpuSample sample;
+    sample.uuid = AskText(library_->uuid, device);
+    Library::Memory memory{};
+    const int asked = library_->memory == nullptr ? kNoPermission : library_->memory(device, &memory);
+    // The driver may still know the name of one that has been lost since.
+    if (sample.uuid.empty() || asked == kLost || asked == kResetRequired) {
+      ++reading.lost;
+      continue;
+    }
+    if (asked == kSuccess) {
       sample.memory_total = static_cast<double>(memory.total);
       sample.memory_used = static_cast<double>(memory.used);
     }
+    sample.name = AskText(library_->name, device);
     if (Library::Utilization use{};
         library_->utilization != nullptr && library_->utilization(device, &use) == kSuccess) {
       sample.utilization = use.gpu / 100.0;
@@ -99,8 +124,13 @@ std::vector<GpuSample> GpuReader::Read() const {
     sample.power_usage = Ask(library_->power_usage, device, 1e-3);
     sample.power_limit = Ask(library_->power_limit, device, 1e-3);
     sample.energy_consumption = Ask(library_->energy, device, 1e-3);
+    if (unsigned degrees = 0;
+        library_->temperature != nullptr && library_->temperature(device, kSensorOfGpu, &degrees) == kSuccess) {
+      sample.temperature = degrees;
+    }
+    reading.gpus.push_back(std::move(sample));
   }
-  return samples;
+  return reading;
 }
 
 }  // namespace hearth::server

@@ -238,10 +238,10 @@ void AddGpuFamily(const std::vector<GpuSample>& gpus, FamilyBuilder family, std:
   if (told) families.push_back(family.Take());
 }
 
-void AddGpus(const std::vector<GpuSample>& gpus, std::vector<MetricFamily>& families) {
+void AddGpus(const GpuReading& reading, std::vector<MetricFamily>& families) {
   constexpr MetricType kGauge = MetricType::Gauge;
   const auto add = [&](const char* name, const char* help, MetricType type, std::optional<double> GpuSample::*value) {
-    AddGpuFamily(gpus, {name, help, type}, value, families);
+    AddGpuFamily(reading.gpus, {name, help, type}, value, families);
   };
   add("nv_gpu_utilization", "GPU utilization rate [0.0 - 1.0]", kGauge, &GpuSample::utilization);
   add("nv_gpu_memory_total_bytes", "GPU total memory, in bytes", kGauge, &GpuSample::memory_total);
@@ -250,6 +250,9 @@ void AddGpus(const std::vector<GpuSample>& gpus, std::vector<MetricFamily>& fami
   add("nv_gpu_power_limit", "GPU power management limit in watts", kGauge, &GpuSample::power_limit);
   add("nv_energy_consumption", "GPU energy consumption in joules since the driver was loaded", MetricType::Counter,
       &GpuSample::energy_consumption);
+  add("hearth_gpu_temperature_celsius", "Temperature of the GPU", kGauge, &GpuSample::temperature);
+  families.push_back(Single("hearth_gpus_lost", "GPUs that the driver counts and does not reach, or that need a reset",
+                            static_cast<double>(reading.lost)));
 }
 
 MetricFamily CompilerOutcomes(const CompilerSample& compiler) {

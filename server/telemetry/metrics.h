@@ -81,7 +81,7 @@ class MetricsCollector : public prometheus::Collectable {
  public:
   // `ended_connections`: those of gRPC that were ended for what the client sent. It and `gpus` may be empty.
   MetricsCollector(std::function<std::vector<ModelSample>()> models, std::function<CompilerSample()> compiler,
-                   std::function<std::vector<GpuSample>()> gpus = nullptr,
+                   std::function<GpuReading()> gpus = nullptr,
                    std::function<CountsByReason()> ended_connections = nullptr)
       : models_(std::move(models)),
         compiler_(std::move(compiler)),
@@ -102,7 +102,7 @@ class MetricsCollector : public prometheus::Collectable {
  private:
   std::function<std::vector<ModelSample>()> models_;
   std::function<CompilerSample()> compiler_;
-  std::function<std::vector<GpuSample>()> gpus_;
+  std::function<GpuReading()> gpus_;
   std::function<CountsByReason()> ended_connections_;
   std::function<TraceCounts()> traces_;
   std::function<MemorySample()> memory_;
