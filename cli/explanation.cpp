@@ -4,6 +4,9 @@
 #include <chrono>
 #include <cstdio>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
 namespace hearth::cli {
 namespace {
 
@@ -103,6 +106,34 @@ Json ExplanationToJson(const CallReport& report) {
     runs.push_back(std::move(described));
   }
   return runs;
+}
+
+std::string GraphsText(const Model& model) {
+  std::string out;
+  for (const PlanInfo& plan : model.plans(/*with_graphs=*/true)) {
+    if (plan.graph.empty()) continue;
+    absl::StrAppend(&out, "\nplan of tier ", plan.tier, " of ", plan.method, " for ", plan.arguments, "\n", plan.graph);
+    for (const PlanKernel& kernel : plan.kernels) {
+      absl::StrAppend(&out, "\n", absl::StrJoin(kernel.results, "; "), " =\n", kernel.code);
+    }
+  }
+  return out;
+}
+
+Json GraphsToJson(const Model& model) {
+  Json plans = Json::array();
+  for (const PlanInfo& plan : model.plans(/*with_graphs=*/true)) {
+    if (plan.graph.empty()) continue;
+    Json kernels = Json::array();
+    for (const PlanKernel& kernel : plan.kernels)
+      kernels.push_back({{"results", kernel.results}, {"code", kernel.code}});
+    plans.push_back({{"method", plan.method},
+                     {"arguments", plan.arguments},
+                     {"tier", plan.tier},
+                     {"graph", plan.graph},
+                     {"kernels", std::move(kernels)}});
+  }
+  return plans;
 }
 
 }  // namespace hearth::cli

@@ -1,4 +1,4 @@
-// hearth run --explain: what a call ran, and the time of each operator.
+// hearth run --explain and --graphs: what a call ran, the time of each operator, and the plans themselves.
 #pragma once
 
 #include <string>
@@ -10,5 +10,9 @@ namespace hearth::cli {
 
 std::string ExplanationText(const CallReport& report);
 Json ExplanationToJson(const CallReport& report);
+
+// hearth run --graphs: the graph of each plan of the model, with the kernels that it calls.
+std::string GraphsText(const Model& model);
+Json GraphsToJson(const Model& model);
 
 }  // namespace hearth::cli

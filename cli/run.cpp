@@ -34,6 +34,7 @@ struct RunOptions {
   bool with_arguments = false;
   bool keep_loaded = false;
   bool explain = false;
+  bool graphs = false;
   std::optional<uint64_t> seed;
   SessionOptions session;
 };
@@ -48,8 +49,8 @@ std::string TimesText(std::vector<double> times) {
 }
 
 // `report` is null if nobody asked.
-void PrintRun(const RunOptions& options, const c10::IValue& answer, double load_time, const std::vector<double>& times,
-              const CallReport* report) {
+void PrintRun(const RunOptions& options, const Model& model, const c10::IValue& answer, double load_time,
+              const std::vector<double>& times, const CallReport* report) {
   if (options.json) {
     Json json = {{"archive", options.archive},
                  {"method", options.method.empty() ? "forward" : options.method},
@@ -58,12 +59,14 @@ void PrintRun(const RunOptions& options, const c10::IValue& answer, double load_
                  {"load_milliseconds", load_time},
                  {"milliseconds", times}};
     if (report != nullptr) json["explanation"] = ExplanationToJson(*report);
+    if (options.graphs) json["plans"] = GraphsToJson(model);
     PrintJson(json);
     return;
   }
   if (options.output.empty()) std::fputs(SummarizeValue(answer).c_str(), stdout);
   if (times.size() > 1) std::fputs(TimesText(times).c_str(), stdout);
   if (report != nullptr) std::fputs(ExplanationText(*report).c_str(), stdout);
+  if (options.graphs) std::fputs(GraphsText(model).c_str(), stdout);
 }
 
 int RunArchive(const RunOptions& options) {
@@ -96,7 +99,7 @@ int RunArchive(const RunOptions& options) {
                                                         : WriteAnswer(answer, options.output);
     if (!written.ok()) return FailWithLine(kRun, MessageOf(written));
   }
-  PrintRun(options, answer, load_time, times, report.get());
+  PrintRun(options, **model, answer, load_time, times, report.get());
   return kSuccess;
 }
 
@@ -128,12 +131,15 @@ Action AddRun(CLI::App& app) {
   run->add_flag("--json", options->json, "Print the answer and the times as JSON");
   CLI::Option* explain = run->add_flag("--explain", options->explain,
                                        "Say what the last call ran, and the calls and time of each operator in it");
+  CLI::Option* graphs = run->add_flag("--graphs", options->graphs,
+                                      "Print the graphs of the model's plans, and the fused kernels that they call");
   run->add_option(
          "--cases", options->cases,
          "A file with a run a line: archive, inputs, output and perhaps method and seed, with tabs between; '-' "
          "is the standard input. Prints `ok`, `raised MESSAGE` or `bad MESSAGE` a line")
       ->excludes(inputs)
-      ->excludes(explain);
+      ->excludes(explain)
+      ->excludes(graphs);
   run->add_flag("--keep-loaded", options->keep_loaded,
                 "Lines of --cases in a row that name one archive call one loaded module, state and all");
   AddSessionOptions(*run, options->session);

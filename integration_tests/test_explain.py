@@ -47,6 +47,16 @@ def calls_in_torch(module, arguments):
     return {event.key: event.count for event in profile.key_averages()}
 
 
+def test_graphs_of_plans_and_their_kernels(saved):
+    text = explain(saved[0], "--tier", "2", "--graphs")
+    assert "plan of tier 2 of " in text and "hearth::linear(" in text
+    plans = json.loads(explain(saved[0], "--tier", "2", "--graphs", "--json"))["plans"]
+    assert plans and all(plan["graph"] in text for plan in plans)
+    kernels = [kernel for plan in plans for kernel in plan["kernels"]]
+    assert kernels and all(kernel["code"].startswith("kernel(") and kernel["code"] in text for kernel in kernels)
+    assert json.loads(explain(saved[0], "--tier", "0", "--graphs", "--json"))["plans"] == []
+
+
 @pytest.mark.parametrize(
     "flags", [("--tier", "0"), ("--tier", "1", "--no-fuse"), ("--tier", "1", "--no-fuse", "--fail-guards", "3")]
 )

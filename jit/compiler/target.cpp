@@ -82,6 +82,11 @@ bool Target::JoinsProjections(c10::Device device, c10::ScalarType dtype) const {
   return device.is_cuda() && IsHalf(dtype);
 }
 
+bool Target::FlattensAttention(c10::Device device, c10::ScalarType dtype) const {
+  const bool has_kernels = (device.is_cpu() || device.is_cuda()) && (dtype == c10::kFloat || IsHalf(dtype));
+  return has_kernels && !HasAttention(device, dtype);
+}
+
 bool Target::NumbersMasks(c10::Device device) const { return device.is_cuda(); }
 
 bool Target::FoldsTensors(c10::Device device) const { return device.is_cpu() || device.is_cuda(); }

@@ -36,6 +36,8 @@ struct Target {
   bool GroupsLinears(c10::Device device, c10::ScalarType dtype) const;
   // Whether linear layers of one input that go into attention are one product, whose parts it takes as they lie.
   bool JoinsProjections(c10::Device device, c10::ScalarType dtype) const;
+  // Whether attention has no other kernels than LibTorch's, which take four dimensions.
+  bool FlattensAttention(c10::Device device, c10::ScalarType dtype) const;
   // Whether attention makes numbers of a mask of bools in every call.
   bool NumbersMasks(c10::Device device) const;
   // Whether operators on constant tensors may run while compiling.

@@ -48,6 +48,10 @@ TEST(TargetTest, HasAttentionOfFloatsWhereItsKernelRuns) {
   EXPECT_TRUE(target.HasAttention(c10::kCPU, c10::kFloat));
   EXPECT_FALSE(target.HasAttention(c10::kCPU, c10::kDouble));
   EXPECT_FALSE(target.HasAttention(c10::Device(c10::kCUDA, 0), c10::kFloat));
+  EXPECT_FALSE(target.FlattensAttention(c10::kCPU, c10::kFloat));
+  EXPECT_TRUE(target.FlattensAttention(c10::kCPU, c10::kHalf));
+  EXPECT_TRUE(target.FlattensAttention(c10::Device(c10::kCUDA, 0), c10::kFloat));
+  EXPECT_FALSE(target.FlattensAttention(c10::Device(c10::kCUDA, 0), c10::kDouble));
   target.Set("attention=0");
   EXPECT_FALSE(target.HasAttention(c10::kCPU, c10::kFloat));
 }

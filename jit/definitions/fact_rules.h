@@ -210,4 +210,8 @@ std::optional<KnownSizes> WithSize(std::optional<KnownSizes> sizes, std::optiona
 KnownSize SizeOfSlice(SizeAlgebra& algebra, KnownSize size, KnownSize start, KnownSize end, KnownSize step);
 KnownSize Product(SizeAlgebra& algebra, const KnownSizes& sizes, size_t from, size_t to);
 
+// Whether there is no view of a tensor with these facts in other sizes, so that reshape copies it; false where that is
+// not known.
+bool IsCopiedByReshape(const ValueFacts& from, const std::vector<int64_t>& sizes);
+
 }  // namespace hearth

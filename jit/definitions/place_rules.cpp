@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "jit/ir/symbols.h"
@@ -103,6 +104,41 @@ Scalar Padded(PlaceCall& c) {
   return is_zero ? element : Select(is_inside, element, value);
 }
 
+// ---- Rolling ----
+
+// By dimension, how far the elements are moved; null where one is no constant.
+std::optional<std::map<size_t, int64_t>> Shifts(const Call& call) {
+  const auto shifts = call.numbers("shifts"), dims = call.numbers("dims");
+  const size_t rank = call.out().rank().value_or(0);
+  if (!shifts || !dims || dims->empty() || shifts->size() != dims->size()) return {};
+  std::map<size_t, int64_t> by_dimension;
+  for (size_t i = 0; i < dims->size(); ++i) {
+    const auto dimension = Dimension((*dims)[i].constant(), rank);
+    if (!dimension || !(*shifts)[i]) return {};
+    by_dimension[*dimension] += *(*shifts)[i];
+  }
+  return by_dimension;
+}
+
+Dimensions RolledDimensions(const Call& call) {
+  const auto shifts = Shifts(call);
+  if (!shifts) return {};
+  return Where(*call.in(0).sizes, *call.out().sizes, [&](size_t i) { return shifts->contains(i); });
+}
+
+Scalar Rolled(PlaceCall& c) {
+  std::vector<Scalar> places;
+  const auto shifts = *Shifts(c.call());
+  for (const auto& [dimension, shift] : shifts) {
+    const int64_t size = *(*c.call().out().sizes)[dimension];
+    const int64_t first = ((-shift % size) + size) % size;  // what comes to the first place
+    const Scalar index = c.Index(places.size());
+    places.push_back(
+        Select(index < c.Integer(size - first), index + c.Integer(first), index - c.Integer(size - first)));
+  }
+  return c.At(0, places);
+}
+
 // ---- Nearest neighbours ----
 
 // Whether LibTorch's kernels, which compute in floating point, each read element i * from / to for element i.
@@ -116,24 +152,6 @@ bool AreNearest(int64_t from, int64_t to, std::optional<double> factor) {
   return true;
 }
 
-// What the operator is told of a dimension's factor; null: nothing.
-std::optional<std::optional<double>> FactorOf(const Call& call, size_t spatial, size_t i) {
-  if (call.has("scale_factors")) {
-    const c10::IValue* factors = call.constant("scale_factors");
-    if (factors == nullptr) return {};
-    if (factors->isNone()) return std::optional<double>();
-    if (!factors->isDoubleList() || factors->toDoubleVector().size() != spatial) return {};
-    return factors->toDoubleVector()[i];
-  }
-  const char* const name = spatial == 1       ? "scales"
-                           : spatial == i + 1 ? "scales_w"
-                           : spatial == i + 2 ? "scales_h"
-                                              : "scales_d";
-  const c10::IValue* factor = call.constant(name);
-  if (factor == nullptr || !(factor->isNone() || factor->isDouble())) return {};
-  return factor->isNone() ? std::optional<double>() : factor->toDouble();
-}
-
 constexpr int64_t kMostPixels = int64_t{1} << 16;
 
 Dimensions NearestDimensions(const Call& call) {
@@ -143,7 +161,7 @@ Dimensions NearestDimensions(const Call& call) {
   std::vector<size_t> dimensions;
   for (size_t i = 0; i < spatial; ++i) {
     const KnownSize before = from[2 + i], after = to[2 + i];
-    const auto factor = FactorOf(call, spatial, i);
+    const auto factor = ResamplingFactor(call, spatial, i);
     if (!factor) return {};
     if (before == after && (!*factor || **factor == 1)) continue;
     if (!before || !after || *before < 1 || *after < 1 || *before > kMostPixels || *after > kMostPixels) return {};
@@ -192,6 +210,23 @@ Scalar PlaceCall::Constant(double value) const {
   return {builder_, builder_.Constant(result_, value)};
 }
 
+std::optional<std::optional<double>> ResamplingFactor(const Call& call, size_t spatial, size_t i) {
+  if (call.has("scale_factors")) {
+    const c10::IValue* factors = call.constant("scale_factors");
+    if (factors == nullptr) return {};
+    if (factors->isNone()) return std::optional<double>();
+    if (!factors->isDoubleList() || factors->toDoubleVector().size() != spatial) return {};
+    return factors->toDoubleVector()[i];
+  }
+  const char* const name = spatial == 1       ? "scales"
+                           : spatial == i + 1 ? "scales_w"
+                           : spatial == i + 2 ? "scales_h"
+                                              : "scales_d";
+  const c10::IValue* factor = call.constant(name);
+  if (factor == nullptr || !(factor->isNone() || factor->isDouble())) return {};
+  return factor->isNone() ? std::optional<double>() : factor->toDouble();
+}
+
 std::vector<const Value*> MovedTensors(const Node& node) {
   const Value* first = node.input(0);
   if (first->type()->kind() == c10::TypeKind::TensorType) return {first};
@@ -205,6 +240,7 @@ const PlaceRule kConcatenate{ConcatenatedDimension, Concatenated, /*joins=*/true
 const PlaceRule kGated{GatedDimension, Gated};
 const PlaceRule kNearest{NearestDimensions, Nearest};
 const PlaceRule kPad{PaddedDimensions, Padded};
+const PlaceRule kRoll{RolledDimensions, Rolled, /*joins=*/false, /*only_on_gpu=*/true};
 
 }  // namespace place
 }  // namespace hearth

@@ -1,6 +1,7 @@
 // Where the elements of a result lie in its operands, of operators that copy them to other places: concatenation,
-// padding, nearest neighbours, the halves of a gate. A fused kernel reads them there, as rules with the other rules
-// (scalar_rules.h) ask for them, and the copy is not made.
+// padding, rolling, nearest neighbours, the halves of a gate. A fused kernel reads them there, as rules with the other
+// rules (scalar_rules.h) ask for them, and the copy is not made. So does one of operators that make an element of
+// several in a window: pooling, bilinear resampling.
 #pragma once
 
 #include <initializer_list>
@@ -58,17 +59,28 @@ struct PlaceRule {
   fuser::Scalar (*element)(PlaceCall& c);
   // The tensors lie one after the other along the one dimension.
   bool joins = false;
+  // On a CPU, LibTorch's own are as good. Its kernels for a GPU are slow: one of ours is worth it even with nothing
+  // else in it.
+  bool only_on_gpu = false;
 };
 
 // The tensors that a node with such a rule takes elements from; none if its list is not made for it alone.
 std::vector<const Value*> MovedTensors(const Node& node);
 
+// How many times as large a resampling operator of that many spatial dimensions is told to make one of them; null in
+// it: it is not told; null: no constant.
+std::optional<std::optional<double>> ResamplingFactor(const Call& call, size_t spatial, size_t i);
+
 namespace place {
 
+extern const PlaceRule kAveragePool;
+extern const PlaceRule kBilinear;
 extern const PlaceRule kConcatenate;
 extern const PlaceRule kGated;
+extern const PlaceRule kMaxPool;
 extern const PlaceRule kNearest;
 extern const PlaceRule kPad;
+extern const PlaceRule kRoll;
 
 }  // namespace place
 }  // namespace hearth

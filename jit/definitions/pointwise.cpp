@@ -1,6 +1,7 @@
 // What computes each element of its result from the elements in its place.
 #include "jit/definitions/definition_lists.h"
 #include "jit/definitions/operand_order.h"
+#include "jit/definitions/place_rules.h"
 #include "jit/definitions/pointwise_facts.h"
 #include "jit/definitions/scalar_rules.h"
 #include "jit/definitions/shared_rules.h"
@@ -38,6 +39,12 @@ void Copied(Call& call) {
 void LikeReordered(Call& call) {
   Like(call);
   call.out().order = {};
+}
+// On a GPU it gives the default order, on a CPU one that depends on more.
+void Roll(Call& call) {
+  LikeReordered(call);
+  if (call.in(0).is_tensor() && call.in(0).device && call.in(0).device->is_cuda())
+    call.GiveOrder(StrideOrder::Default(true));
 }
 // The order of new memory in a format that is asked for.
 StrideOrder OrderOfFormat(Call& call) {
@@ -381,10 +388,10 @@ const OperatorDefinition kDefinitions[] = {
      .facts = LikeBool,
      .scalar = scalar::IsFinite,
      .folding = Folding::kNumbers},
-    {.name = "aten::roll", .kind = kIndexing, .facts = LikeReordered},
+    {.name = "aten::roll", .kind = kIndexing, .facts = Roll, .place = &place::kRoll},
     {.name = "aten::flip", .kind = kIndexing, .facts = LikeReordered},
     {.name = "aten::rot90", .kind = kIndexing, .facts = LikeReordered, .hides_aliases = true},
-    {.name = "aten::contiguous", .kind = kConversion, .facts = Contiguous},
+    {.name = "aten::contiguous", .kind = kConversion, .facts = Contiguous, .scalar = scalar::Itself},
     {.name = "aten::clone", .kind = kConversion, .facts = Clone},
     {.name = "aten::abs",
      .kind = kPointwise,

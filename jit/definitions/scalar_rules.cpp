@@ -310,6 +310,7 @@ Scalar IsNan(ScalarCall& c) {
   const Scalar x = c.In(0, ComputedIn(c.Common(0, 0).value_or(fuser::Dtype::kFloat64)));
   return x != x;
 }
+Scalar Itself(ScalarCall& c) { return c.In(0); }
 Scalar LeakyRelu(ScalarCall& c) {
   const std::optional<double> slope = c.Number("negative_slope");
   if (!c.is_floating() || !slope) return {};

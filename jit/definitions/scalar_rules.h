@@ -126,6 +126,7 @@ fuser::Scalar IsInf(ScalarCall& c);
 fuser::Scalar IsNan(ScalarCall& c);
 fuser::Scalar IsNegInf(ScalarCall& c);
 fuser::Scalar IsPosInf(ScalarCall& c);
+fuser::Scalar Itself(ScalarCall& c);
 fuser::Scalar KlDivergence(ScalarCall& c);
 fuser::Scalar L1Loss(ScalarCall& c);
 fuser::Scalar LeakyRelu(ScalarCall& c);

@@ -75,6 +75,15 @@ PartOrder DefaultOrderOfView(SizeAlgebra& algebra, const ValueFacts& from, const
   return PartOrder::Of(view, nested.is_exact());
 }
 
+// Whether all sizes are known of a tensor that is not contiguous, and how it lies.
+bool HasStridesToView(const ValueFacts& from) {
+  return from.plain && from.order.is_known() && !from.contiguous() && Constants(from.sizes).has_value();
+}
+// Of such a tensor; null: there is no view of it in these sizes.
+std::optional<std::vector<int64_t>> StridesOfView(const ValueFacts& from, const std::vector<int64_t>& sizes) {
+  const std::vector<int64_t> old_sizes = *Constants(from.sizes), old_strides = from.order.Strides(old_sizes);
+  return at::detail::computeStride(at::IntArrayRef(old_sizes), at::IntArrayRef(old_strides), at::IntArrayRef(sizes));
+}
 // Of a view in other sizes of a tensor that is not contiguous: as LibTorch finds its strides, which needs all sizes.
 // Where there is no such view and the operator `may_copy`, it gives new memory.
 void GiveOrderOfView(Call& call, bool may_copy) {
@@ -82,11 +91,9 @@ void GiveOrderOfView(Call& call, bool may_copy) {
   if (!from.contiguous() && from.nested().is_default() && call.out().sizes) {
     return call.GivePartOrder(DefaultOrderOfView(call.sizes(), from, *call.out().sizes, may_copy));
   }
-  const auto old_sizes = Constants(from.sizes), sizes = Constants(call.out().sizes);
-  if (!from.plain || !from.order.is_known() || from.contiguous() || !old_sizes || !sizes) return;
-  const std::vector<int64_t> old_strides = from.order.Strides(*old_sizes);
-  const std::optional<std::vector<int64_t>> strides =
-      at::detail::computeStride(at::IntArrayRef(*old_sizes), at::IntArrayRef(old_strides), at::IntArrayRef(*sizes));
+  const auto sizes = Constants(call.out().sizes);
+  if (!HasStridesToView(from) || !sizes) return;
+  const std::optional<std::vector<int64_t>> strides = StridesOfView(from, *sizes);
   if (!strides) {
     if (may_copy) call.GiveOrder(StrideOrder::Default(true));
     return;
@@ -458,6 +465,10 @@ const OperatorDefinition kDefinitions[] = {
 };
 
 }  // namespace
+
+bool IsCopiedByReshape(const ValueFacts& from, const std::vector<int64_t>& sizes) {
+  return HasStridesToView(from) && !StridesOfView(from, sizes);
+}
 
 std::span<const OperatorDefinition> ViewDefinitions() { return kDefinitions; }
 

@@ -2,7 +2,9 @@
 #pragma once
 
 #include "jit/analysis/value_fact_table.h"
+#include "jit/graph_edits/operate.h"
 #include "jit/ir/graph.h"
+#include "jit/ir/symbols.h"
 
 namespace hearth {
 
@@ -21,6 +23,14 @@ class InferringEdits {
   template <typename T>
   Value* Constant(const T& constant) const {
     return Infer(graph_.InsertConstant(constant));
+  }
+
+  // `x` itself where it is known to have the dtype. `like`: as `Operate` takes it.
+  Value* InDtype(Value* x, c10::ScalarType dtype, const Node* like) const {
+    if (facts_.Of(*x).dtype == dtype) return x;
+    Value* no = Constant(false);
+    return Infer(Operate(graph_, c10::aten::to, "dtype",
+                         {x, Constant(static_cast<int64_t>(dtype)), no, no, Constant(c10::IValue())}, like));
   }
 
  private:

@@ -24,6 +24,7 @@
 #include "jit/definitions/fact_rules.h"
 #include "jit/definitions/node_effects.h"
 #include "jit/graph_edits/derived_weight.h"
+#include "jit/graph_edits/inferring_edits.h"
 #include "jit/graph_edits/operate.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
@@ -133,12 +134,17 @@ std::vector<at::Tensor> Folded(const at::Tensor& old_weight, const at::Tensor& o
   return {weight.to(dtype), bias.defined() ? bias.to(dtype) : at::Tensor()};
 }
 
+bool IsSpeltOut(std::optional<c10::ScalarType> dtype) {
+  return dtype == c10::kFloat || dtype == c10::kHalf || dtype == c10::kBFloat16;
+}
+
 class BatchNormFolder {
  public:
   explicit BatchNormFolder(Compilation& compilation)
       : target_(compilation.target()),
         graph_(compilation.graph()),
         facts_(compilation.facts()),
+        edits_(graph_, facts_),
         derived_(*compilation.weights()),
         has_kernels_(compilation.inputs().kernels != nullptr) {}
 
@@ -279,10 +285,11 @@ class BatchNormFolder {
     return changed_ = true;
   }
 
-  // A norm that no layer before it takes is a product and a sum, which kernels have beside what follows.
+  // A norm that no layer before it takes is a product and a sum, which kernels have beside what follows. Of numbers of
+  // less precision both are in float32, as in LibTorch's kernels, and the result is rounded once.
   void TrySpellOut(Node* node) {
     const ValueFacts& input = facts_.Of(*node->input(0));
-    if (!input.is_tensor() || !input.plain || input.dtype != c10::kFloat || !input.device || !input.sizes ||
+    if (!input.is_tensor() || !input.plain || !IsSpeltOut(input.dtype) || !input.device || !input.sizes ||
         input.sizes->size() < 2)
       return;
     // A product has its operand's order, a norm's result the one that suits images.
@@ -292,10 +299,11 @@ class BatchNormFolder {
     // Otherwise LibTorch raises.
     if (!mean || !mean->defined() || mean->dim() != 1 || (*input.sizes)[1] != KnownSize(mean->size(0))) return;
     const std::optional<Step> step = StepOfNorm(*node, mean->size(0));
-    const auto is_float = [](const at::Tensor& tensor) {
-      return !tensor.defined() || (IsPlain(tensor) && tensor.scalar_type() == at::kFloat);
+    const auto is_as_expected = [&](const at::Tensor& tensor) {
+      return !tensor.defined() ||
+             (IsPlain(tensor) && (tensor.scalar_type() == at::kFloat || tensor.scalar_type() == input.dtype));
     };
-    if (!step || !std::ranges::all_of(step->parameters, is_float)) return;
+    if (!step || !std::ranges::all_of(step->parameters, is_as_expected)) return;
     std::vector<int64_t> sizes(input.sizes->size() - 1, 1);
     sizes[0] = mean->size(0);
     const std::string purpose = step->purpose + " spelt out " + std::to_string(sizes.size());
@@ -311,13 +319,15 @@ class BatchNormFolder {
     if (made.empty()) return;
     const InsertionGuard here(&graph_, node);
     graph_.SetCurrentRange(node->range());
-    Value* scale = graph_.InsertConstant(made[0]);
-    Value* shift = graph_.InsertConstant(made[1]);
-    Value* one = graph_.InsertConstant(int64_t{1});
-    Value* scaled = Operate(graph_, c10::aten::mul, "Tensor", {node->input(0), scale}, node);
-    Value* shifted = Operate(graph_, c10::aten::add, "Tensor", {scaled, shift, one}, node);
-    shifted->SetName(node->output()->name());
-    node->output()->ReplaceAllUsesWith(shifted);
+    const c10::ScalarType dtype = *input.dtype;
+    Value* scale = edits_.Constant(made[0]);
+    Value* shift = edits_.Constant(made[1]);
+    Value* one = edits_.Constant(int64_t{1});
+    Value* scaled = edits_.Infer(Operate(graph_, c10::aten::mul, "Tensor", {node->input(0), scale}, node));
+    Value* shifted = edits_.Infer(Operate(graph_, c10::aten::add, "Tensor", {scaled, shift, one}, node));
+    Value* normed = edits_.InDtype(shifted, dtype, node);
+    normed->SetName(node->output()->name());
+    node->output()->ReplaceAllUsesWith(normed);
     node->Destroy();
     changed_ = true;
   }
@@ -340,6 +350,7 @@ class BatchNormFolder {
   const Target& target_;
   Graph& graph_;
   ValueFactTable& facts_;
+  const InferringEdits edits_;
   DerivedConstants& derived_;
   const bool has_kernels_;
   bool changed_ = false;

@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/core/jit_type.h>
+#include <c10/core/WrapDimMinimal.h>
 
 #include <algorithm>
 #include <optional>
@@ -212,34 +213,77 @@ class GpuFuser {
   }
 
   void PeelBias(Node* node) {
-    const at::Tensor bias = ConstantOf(*node->input(kBias))->toTensor();
-    const std::vector<at::Tensor> of_images = derived_.Get("bias of images", {bias}, [&] {
-      const at::NoGradGuard no_gradients;
-      return std::vector<at::Tensor>{bias.detach().view({-1, 1, 1})};
-    });
+    const at::Tensor channels = ConstantOf(*node->input(kBias))->toTensor();
+    at::Tensor bias = channels.detach().view({1, -1, 1, 1});
+    std::vector<Node*> views;
+    Node* user = OnlyUser(*node);
+    Node* format_of = user != nullptr && MakesChannelsLast(*user) ? user : nullptr;
+    // The addition comes after views, next to what is computed of them.
+    for (Node* view = format_of != nullptr ? OnlyUser(*format_of) : user; view != nullptr; view = OnlyUser(*view)) {
+      const at::Tensor viewed = SeenBy(*view, bias);
+      if (!viewed.defined()) break;
+      bias = viewed;
+      views.push_back(view);
+    }
+    const std::vector<at::Tensor> of_images =
+        derived_.Get("bias of images " + c10::str(bias.sizes()), {channels}, [&] { return std::vector{bias}; });
     if (of_images.empty()) return;
+
     const InsertionGuard here(&graph_, node);
     graph_.SetCurrentRange(node->range());
     std::vector<Value*> operands(node->inputs().begin(), node->inputs().end());
     operands[kBias] = edits_.Infer(graph_.InsertConstant({}, c10::NoneType::get()));
     Value* bare = edits_.Infer(OperateLike(graph_, *node, operands));
+    std::vector<Node*> replaced = {node};
     // LibTorch picks one of several libraries for a depthwise convolution, and with it the order of the result: who
     // asks for this one gets it before the addition.
-    Node* last = node;
-    if (Node* user = OnlyUser(*node); user != nullptr && MakesChannelsLast(*user)) {
-      last = user;
+    if (format_of != nullptr) {
       Value* format = edits_.Constant(static_cast<int64_t>(at::MemoryFormat::ChannelsLast));
-      bare = edits_.Infer(OperateLike(graph_, *user, std::vector<Value*>{bare, format}));
+      bare = edits_.Infer(OperateLike(graph_, *format_of, std::vector<Value*>{bare, format}));
+      replaced.push_back(format_of);
     }
+    for (Node* view : views) {
+      graph_.SetInsertionPoint(view);
+      std::vector<Value*> of_bare(view->inputs().begin(), view->inputs().end());
+      of_bare[0] = bare;
+      bare = edits_.Infer(OperateLike(graph_, *view, of_bare));
+      replaced.push_back(view);
+    }
+    Node* last = replaced.back();
+    graph_.SetInsertionPoint(last);
     Value* sum = Operate(graph_, c10::aten::add, "Tensor",
                          {bare, edits_.Constant(of_images.front()), edits_.Constant(int64_t{1})}, node);
     sum->SetName(last->output()->name());
     Value* const added = node->input(kBias);
-    Replace(last, sum);
-    if (last != node) node->Destroy();
-    GiveToScales(sum, bare, added);
+    edits_.Infer(sum);
+    last->output()->ReplaceAllUsesWith(sum);
+    for (size_t i = replaced.size(); i-- > 0;) replaced[i]->Destroy();
+    if (views.empty()) GiveToScales(sum, bare, added);
     changed_ = true;
   }
+
+  // What a bias of images, [1, channels, 1, 1] or a view of that, is in a view of the images; undefined where the node
+  // is none that goes over to the bias.
+  at::Tensor SeenBy(const Node& view, const at::Tensor& bias) const {
+    // Otherwise it may raise.
+    if (!facts_.Of(*view.output()).sizes) return {};
+    if (view.kind() == c10::aten::permute) {
+      const c10::IValue* dims = ConstantOf(*view.input(1));
+      return dims != nullptr && dims->isIntList() ? bias.permute(dims->toIntVector()) : at::Tensor();
+    }
+    const bool is_transpose = view.kind() == c10::aten::transpose, is_flatten = view.kind() == c10::aten::flatten;
+    const std::optional<int64_t> a = is_transpose || is_flatten ? IntegerOf(*view.input(1)) : std::nullopt;
+    const std::optional<int64_t> b = a ? IntegerOf(*view.input(2)) : std::nullopt;
+    if (!b) return {};
+    if (is_transpose) return bias.transpose(*a, *b);
+    // Channels stay channels.
+    const int64_t first = c10::maybe_wrap_dim(*a, bias.dim()), last = c10::maybe_wrap_dim(*b, bias.dim());
+    for (int64_t i = first; i <= last; ++i) {
+      if (bias.size(i) != 1) return {};
+    }
+    return bias.flatten(first, last);
+  }
+
   // What a group norm that follows needs of the sum's images is reduced of what it adds up, so that the sum itself is
   // never written.
   void GiveToScales(Value* sum, Value* bare, Value* added) {

@@ -7,8 +7,8 @@
 //                                  where the image is one pixel, relu(convolution) is a linear layer and relu
 //   a convolution of tiles of few  a linear layer of the tiles, which are copied for it
 //   channels
-//   any other with a bias, also    the convolution without it, and an addition, which fusion joins with what follows
-//   a transposed one               and what hearth::group_scales reads
+//   any other with a bias, also    the convolution without it, and an addition, behind views, which fusion joins with
+//   a transposed one               what follows, and what hearth::group_scales reads
 //
 // In half precision, where a layer's weights may be folded as well: what is rounded in between may differ. Returns
 // whether the graph changed.

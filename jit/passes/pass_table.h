@@ -18,6 +18,7 @@
 #include "jit/passes/early_guards.h"
 #include "jit/passes/explicit_padding.h"
 #include "jit/passes/fill_numbers.h"
+#include "jit/passes/flatten_attention.h"
 #include "jit/passes/fold_batch_norms.h"
 #include "jit/passes/fold_constant_tensors.h"
 #include "jit/passes/fold_facts.h"
@@ -55,6 +56,7 @@
 #include "jit/passes/specialize.h"
 #include "jit/passes/specialize_profile.h"
 #include "jit/passes/spell_out.h"
+#include "jit/passes/split_reshapes.h"
 #include "jit/passes/split_sums.h"
 #include "jit/passes/split_tuples.h"
 #include "jit/passes/spread_convolutions.h"
@@ -99,6 +101,9 @@ inline constexpr Pass kPasses[] = {
      .preserves = AnalysisSet::AllButOrder()},
     {.name = "explicit_padding", .run = MakePaddingExplicit, .help = "paddings of convolutions become numbers"},
     {.name = "fill_numbers", .run = FillNumbers, .help = "copies of a tensor of one number become fills"},
+    {.name = "flatten_attention",
+     .run = FlattenAttention,
+     .help = "attention of another rank than 4 is computed in four dimensions"},
     {.name = "fold_batch_norms", .run = FoldBatchNorms, .help = "folds batch norms into the layer before them"},
     {.name = "fold_constant_tensors", .run = FoldConstantTensors, .help = "computes what depends on constants alone"},
     {.name = "fold_facts", .run = FoldFacts, .help = "folds what facts about the arguments decide"},
@@ -172,6 +177,7 @@ inline constexpr Pass kPasses[] = {
     {.name = "specialize", .run = Specialize, .help = "inlines calls, binds self and folds what that decides"},
     {.name = "specialize_profile", .run = SpecializeProfile, .help = "speculates on a profile, behind guards"},
     {.name = "spell_out", .run = SpellOut, .help = "operators without kernels become those that have them"},
+    {.name = "split_reshapes", .run = SplitReshapes, .help = "reshapes on a GPU that copy become a copy and a view"},
     {.name = "split_sums", .run = SplitSums, .help = "sums of a few parts become additions"},
     {.name = "split_tuples", .run = SplitTuples, .help = "tuples that control flow carries become their elements"},
     {.name = "spread_convolutions",

@@ -32,6 +32,7 @@ void OptimizeWeights(Compilation& plan) {
   run("plan_recurrences");
   run("group_linears");
   run("join_projections");
+  run("flatten_attention");
   run("split_sums");
   run("spread_convolutions");
   run("choose_layouts");
@@ -128,6 +129,7 @@ void OptimizePlan(Compilation& plan) {
   run("early_guards");
   if (!records_gradients) {
     if (plan.weights() != nullptr) OptimizeWeights(plan);
+    run("split_reshapes");
     run("fuse");
     run("reinplace");
     // What it makes is of the interpreter and not of the language.

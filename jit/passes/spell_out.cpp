@@ -133,11 +133,11 @@ class Speller {
     scales->SetOperator(OperatorRegistry::Global().Find(sym::kGroupScales, ""));
     scales->SetInlinedCall(node->inlined_call());
     facts_.Infer(*scales);
-    x = InDtype(x, c10::kFloat, node);
+    x = edits_.InDtype(x, c10::kFloat, node);
     x = edits_.Infer(Operate(graph_, c10::aten::mul, "Tensor", {x, scales->output(0)}, node));
     Value* one = edits_.Constant(int64_t{1});
     x = edits_.Infer(Operate(graph_, c10::aten::add, "Tensor", {x, scales->output(1), one}, node));
-    return InDtype(x, dtype, node);
+    return edits_.InDtype(x, dtype, node);
   }
 
   // Images of known sizes in a dtype of kernels. A block of threads computes the moments of a group: longer ones are
@@ -184,18 +184,7 @@ class Speller {
     const ValueFacts &of_x = facts_.Of(*x), &other = facts_.Of(*node->input(1));
     const bool is_known = of_x.is_tensor() && of_x.plain && other.is_tensor() && other.plain && other.dtype;
     if (!has_kernels_ || !is_known || !of_x.device || of_x.device != other.device) return nullptr;
-    Value* dtype = edits_.Constant(static_cast<int64_t>(*other.dtype));
-    Value* no = edits_.Constant(false);
-    return edits_.Infer(
-        Operate(graph_, c10::aten::to, "dtype", {x, dtype, no, no, edits_.Constant(c10::IValue())}, node));
-  }
-
-  Value* InDtype(Value* x, c10::ScalarType dtype, const Node* like) const {
-    if (facts_.Of(*x).dtype == dtype) return x;
-    Value* no = edits_.Constant(false);
-    return edits_.Infer(
-        Operate(graph_, c10::aten::to, "dtype",
-                {x, edits_.Constant(static_cast<int64_t>(dtype)), no, no, edits_.Constant(c10::IValue())}, like));
+    return edits_.InDtype(x, *other.dtype, node);
   }
 
   // Likewise.

@@ -581,9 +581,12 @@ class LoopEmitter {
   void EmitInstruction(const Instruction& instruction) {
     // The loop over the parts is written out.
     if (IsInInnerVector(instruction)) {
-      const std::string memory = "&" + Element(instruction.buffer, instruction.operands);
+      const std::string memory = "&" + Element(instruction.buffer, IndicesOf(instruction));
       const std::string type = TypeOfVector(instruction, vectors_->width);
-      Line("if (part == 0) " + NameOfVector(instruction) + " = *(const " + type + "*)(" + memory + ");");
+      const std::string loaded = "*(const " + type + "*)(" + memory + ")";
+      const bool is_certain = instruction.opcode == Opcode::kLoad;
+      Line("if (part == 0) " + NameOfVector(instruction) + " = " +
+           (is_certain ? loaded : Operand(instruction.operands[0]) + " ? " + loaded + " : " + type + "()") + ";");
     }
     switch (instruction.opcode) {
       case Opcode::kConstant:
@@ -605,6 +608,9 @@ class LoopEmitter {
                    ? AsLoaded(instruction.buffer, NameOfVector(instruction) + ".of[part]")
                    : LoadOf(instruction.buffer, operands);
       case Opcode::kLoadIf: {
+        if (IsInInnerVector(instruction)) {
+          return AsLoaded(instruction.buffer, NameOfVector(instruction) + ".of[part]");
+        }
         const Instruction zero{.opcode = Opcode::kConstant, .dtype = instruction.dtype};
         return Operand(operands[0]) + " ? " + LoadOf(instruction.buffer, IndicesOf(instruction)) + " : " +
                LiteralOf(zero);

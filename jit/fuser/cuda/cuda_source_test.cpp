@@ -694,6 +694,52 @@ TEST(CudaSourceTest, NeighboursAreLoadedAndStoredAsVectors) {
             "Vector<float, 4>*)(a.b6 + first)\n");
 }
 
+// Neighbours along the inner index are loaded as vectors under a condition that no vector is partly under: of the outer
+// index, or of a place that is a multiple of the width.
+TEST(CudaSourceTest, NeighboursUnderAConditionAreLoadedAsVectors) {
+  const std::string source = SourceOf(R"(kernel() {
+  %0 = i64 constant 6
+  %1 = i64 constant 1
+  %2 = i64 constant 64
+  %3 = i64 constant 40
+  %4 = i64 constant 24
+  %5 = i64 constant 20
+  input @0 f16 [%0, %3] strides [%3, %1]
+  input @1 f16 [%0, %4] strides [%4, %1]
+  input @2 f16 [%0, %2] strides [%2, %1]
+  input @3 f16 [%0, %5] strides [%2, %1]
+  output @4 f16 [%0, %2] strides [%2, %1]
+  parallel %6 < %0 {
+    parallel %7 < %2 {
+      %8 = b1 less %7, %3
+      %9 = f16 load_if %8, @0 [%6, %7]
+      %10 = b1 less_or_equal %3, %7
+      %11 = i64 subtract %7, %3
+      %12 = f16 load_if %10, @1 [%6, %11]
+      %13 = b1 less %1, %6
+      %14 = i64 subtract %6, %1
+      %15 = f16 load_if %13, @2 [%14, %7]
+      %16 = b1 less %7, %5
+      %17 = f16 load_if %16, @3 [%6, %7]
+      %18 = f32 cast %9
+      %19 = f32 cast %12
+      %20 = f32 cast %15
+      %21 = f32 cast %17
+      %22 = f32 add %18, %19
+      %23 = f32 add %20, %21
+      %24 = f32 add %22, %23
+      %25 = f16 cast %24
+      store @4 [%6, %7], %25
+    }
+  }
+})");
+  for (const char* buffer : {"b0", "b1", "b2"}) {
+    EXPECT_NE(source.find("? *(const Vector<unsigned short, 8>*)(&a." + std::string(buffer)), std::string::npos)
+        << source;
+  }
+  EXPECT_EQ(source.find("? *(const Vector<unsigned short, 8>*)(&a.b3"), std::string::npos) << source;
+}
+
 // An extent that is no factor of the number of rounds may be 0, by which nothing is divided.
 TEST(CudaSourceTest, OtherDivisionsOfTheIndexAreNoRows) {
   const std::string source = SourceOf(R"(kernel(%0, %1) {

@@ -76,38 +76,57 @@ class VectorPlanner {
   }
 
   void FindInnerAccesses() {
-    const auto is_multiple = [&](ValueId value) {
-      return ConstantAtTop(kernel_, value).value_or(1) % plan_.width == 0;
-    };
-    plan_.is_even = plan_.quotient != kNoValue && is_multiple(plan_.extent);
+    plan_.is_even = plan_.quotient != kNoValue && IsMultiple(plan_.extent);
     if (!plan_.is_even) return;
-    // What does not depend on the place within a vector.
-    std::set<ValueId> fixed = {plan_.quotient};
-    for (const Statement& statement : kernel_.prologue) fixed.insert(statement.instruction.result);
-    for (ValueId symbol = 0; symbol < kernel_.symbols.size(); ++symbol) fixed.insert(symbol);
+    for (const Statement& statement : kernel_.prologue) fixed_.insert(statement.instruction.result);
+    for (ValueId symbol = 0; symbol < kernel_.symbols.size(); ++symbol) fixed_.insert(symbol);
+    fixed_.insert(plan_.quotient);
+    along_.insert(plan_.rest);
     for (const Statement& statement : loop_.body) {
       const Instruction& instruction = statement.instruction;
-      const auto is_fixed = [&](ValueId operand) { return fixed.contains(operand); };
-      if (TouchesMemory(instruction.opcode)) {
-        const bool is_other = instruction.opcode == Opcode::kLoad && !plan_.accesses.contains(&instruction) &&
-                              kernel_.buffers[instruction.buffer].kind == BufferKind::kInput;
-        if (is_other && IsAlongRest(instruction, fixed, is_multiple)) plan_.inner_accesses.insert(&instruction);
-      } else if (std::ranges::all_of(instruction.operands, is_fixed)) {
-        fixed.insert(instruction.result);
+      if (!TouchesMemory(instruction.opcode)) {
+        FollowRest(instruction);
+      } else if (IsOtherLoad(instruction) && IsAlongRest(instruction)) {
+        plan_.inner_accesses.insert(&instruction);
       }
     }
   }
 
-  // Whether it has the rest as an index whose stride is 1, and all else is fixed, in steps of whole vectors.
-  template <typename IsMultiple>
-  bool IsAlongRest(const Instruction& load, const std::set<ValueId>& fixed, const IsMultiple& is_multiple) const {
+  // Whether it is a constant multiple of the width.
+  bool IsMultiple(ValueId value) const { return ConstantAtTop(kernel_, value).value_or(1) % plan_.width == 0; }
+
+  void FollowRest(const Instruction& instruction) {
+    const std::vector<ValueId>& operands = instruction.operands;
+    const auto are = [&](size_t along, size_t multiple) {
+      return operands.size() == 2 && along_.contains(operands[along]) && IsMultiple(operands[multiple]);
+    };
+    // Vectors begin at multiples of the width, so that such a number is never within one.
+    const bool is_fixed = std::ranges::all_of(operands, [&](ValueId operand) { return fixed_.contains(operand); }) ||
+                          (instruction.opcode == Opcode::kLess && are(0, 1)) ||
+                          (instruction.opcode == Opcode::kLessOrEqual && are(1, 0));
+    const bool is_along = (instruction.opcode == Opcode::kAdd && (are(0, 1) || are(1, 0))) ||
+                          (instruction.opcode == Opcode::kSubtract && are(0, 1));
+    if (is_fixed) fixed_.insert(instruction.result);
+    if (is_along) along_.insert(instruction.result);
+  }
+
+  bool IsOtherLoad(const Instruction& instruction) const {
+    const bool is_load = instruction.opcode == Opcode::kLoad ||
+                         (instruction.opcode == Opcode::kLoadIf && fixed_.contains(instruction.operands[0]));
+    return is_load && !plan_.accesses.contains(&instruction) &&
+           kernel_.buffers[instruction.buffer].kind == BufferKind::kInput;
+  }
+
+  // Whether it has the rest as an index whose stride is 1, perhaps a multiple of the width from there, and all else is
+  // fixed, in steps of whole vectors.
+  bool IsAlongRest(const Instruction& load) const {
     const Buffer& buffer = kernel_.buffers[load.buffer];
     const std::span<const ValueId> indices = IndicesOf(load);
     bool has_rest = false;
     for (size_t i = 0; i < indices.size(); ++i) {
-      if (indices[i] == plan_.rest && IsConstant(buffer.strides[i], 1) && !has_rest) {
+      if (along_.contains(indices[i]) && IsConstant(buffer.strides[i], 1) && !has_rest) {
         has_rest = true;
-      } else if (!fixed.contains(indices[i]) || !(IsConstant(indices[i], 0) || is_multiple(buffer.strides[i]))) {
+      } else if (!fixed_.contains(indices[i]) || !(IsConstant(indices[i], 0) || IsMultiple(buffer.strides[i]))) {
         return false;
       }
     }
@@ -150,6 +169,8 @@ class VectorPlanner {
   const Loop& loop_;
   const std::vector<IndexWidth>& widths_;
   VectorPlan plan_;
+  std::set<ValueId> fixed_;  // the same in all rounds of a thread
+  std::set<ValueId> along_;  // the rest and a multiple of the width
 };
 
 }  // namespace
