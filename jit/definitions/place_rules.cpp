@@ -239,8 +239,8 @@ namespace place {
 const PlaceRule kConcatenate{ConcatenatedDimension, Concatenated, /*joins=*/true};
 const PlaceRule kGated{GatedDimension, Gated};
 const PlaceRule kNearest{NearestDimensions, Nearest};
-const PlaceRule kPad{PaddedDimensions, Padded};
-const PlaceRule kRoll{RolledDimensions, Rolled, /*joins=*/false, /*only_on_gpu=*/true};
+const PlaceRule kPad{PaddedDimensions, Padded, /*joins=*/false, /*alone_on_gpu=*/true};
+const PlaceRule kRoll{RolledDimensions, Rolled, /*joins=*/false, /*alone_on_gpu=*/true, /*only_on_gpu=*/true};
 
 }  // namespace place
 }  // namespace hearth

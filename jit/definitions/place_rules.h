@@ -59,8 +59,9 @@ struct PlaceRule {
   fuser::Scalar (*element)(PlaceCall& c);
   // The tensors lie one after the other along the one dimension.
   bool joins = false;
-  // On a CPU, LibTorch's own are as good. Its kernels for a GPU are slow: one of ours is worth it even with nothing
-  // else in it.
+  // A kernel is worth it on a GPU even with nothing else in it, where LibTorch's are slow or several.
+  bool alone_on_gpu = false;
+  // On a CPU, LibTorch's own are as good.
   bool only_on_gpu = false;
 };
 

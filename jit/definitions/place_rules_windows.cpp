@@ -195,9 +195,9 @@ Scalar Bilinear(PlaceCall& c) {
 
 namespace place {
 
-const PlaceRule kAveragePool{PooledDimensions, Mean, /*joins=*/false, /*only_on_gpu=*/true};
-const PlaceRule kBilinear{BilinearDimensions, Bilinear, /*joins=*/false, /*only_on_gpu=*/true};
-const PlaceRule kMaxPool{PooledDimensions, Largest, /*joins=*/false, /*only_on_gpu=*/true};
+const PlaceRule kAveragePool{PooledDimensions, Mean, /*joins=*/false, /*alone_on_gpu=*/true, /*only_on_gpu=*/true};
+const PlaceRule kBilinear{BilinearDimensions, Bilinear, /*joins=*/false, /*alone_on_gpu=*/true, /*only_on_gpu=*/true};
+const PlaceRule kMaxPool{PooledDimensions, Largest, /*joins=*/false, /*alone_on_gpu=*/true, /*only_on_gpu=*/true};
 
 }  // namespace place
 }  // namespace hearth

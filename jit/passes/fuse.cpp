@@ -25,6 +25,7 @@
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/registry.h"
+#include "jit/passes/kernel_worth.h"
 
 namespace hearth {
 namespace {
@@ -34,20 +35,7 @@ const Symbol kFused = Symbol::fromQualString("hearth::fused");
 // The interpreter calls operators natively up to so many (interpreter/code.h).
 constexpr size_t kMostOperands = 32;
 constexpr size_t kMostResults = 8;
-// On a GPU: a warp has 8 elements of it for each of its threads.
-constexpr int64_t kLongestShortRow = 256;
-// Elements that are worth several threads (support/parallel_for.h).
-constexpr int64_t kFewestShared = int64_t{1} << 13;
 constexpr size_t kMostNodesOfGroup = 64;
-// Tensors that are joined; others are operands, too.
-constexpr size_t kMostJoined = 28;
-// Of a GPU's kernel of one operator: elements that a thread loads at once, and those of a tensor that is worth it.
-constexpr int64_t kFewestInVector = 4;
-constexpr int64_t kFewestInVectors = int64_t{1} << 16;
-// On a CPU: where each element has to be looked for in all of them.
-constexpr size_t kMostSelected = 4;
-// On a CPU, loops over fewer elements take longer than a copy of them.
-constexpr int64_t kShortestMovedLoop = 16;
 
 class GroupFuser {
  public:
@@ -56,6 +44,7 @@ class GroupFuser {
         graph_(compilation.graph()),
         facts_(compilation.facts()),
         memory_(compilation.memory()),
+        worth_(compilation.target(), compilation.facts()),
         kernels_(*compilation.inputs().kernels) {}
 
   bool Run() {
@@ -78,7 +67,8 @@ class GroupFuser {
     Groups groups = GroupsOf(nodes);
     while (LeaveOut(groups)) groups = GroupsOf(nodes);
     for (const std::unique_ptr<Group>& group : groups) {
-      if (IsWorthAKernel(*group)) Replace(*group);
+      if (group->nodes.size() > 1 || (group->nodes.size() == 1 && worth_.IsWorthAlone(*group->nodes[0], group->space)))
+        Replace(*group);
     }
     for (Node* node : nodes_left(*block)) {
       if (node->kind() == sym::kGroupScales) {
@@ -125,61 +115,6 @@ class GroupFuser {
     return nodes;
   }
 
-  // What one operator does, LibTorch's does as well, but for short rows on a GPU: its kernels are made for long ones.
-  // Of several threads of a processor, ours are sooner awake (support/worker_threads.h).
-  bool IsWorthAKernel(const Group& group) const {
-    if (group.nodes.size() != 1) return !group.nodes.empty();
-    const Node& node = *group.nodes[0];
-    const FusionSpace& space = group.space;
-    if (space.moves) return space.device.is_cuda() && DefinitionOf(node.kind()).place->only_on_gpu;
-    if (space.device.is_cpu()) return compilation_.target().threads > 1 && LeastElements(space) >= kFewestShared;
-    if (!space.device.is_cuda()) return false;
-    if (space.row == 0) return HasVectorsOfParts(node, space);
-    if (space.row > 1) return false;
-    const KnownSize length = space.sizes[space.nesting.back()];
-    return length && *length <= kLongestShortRow;
-  }
-
-  // LibTorch's kernels for a GPU load and store vectors where all tensors lie alike, ours also where some are
-  // broadcast, or parts of others, or nested otherwise.
-  bool HasVectorsOfParts(const Node& node, const FusionSpace& space) const {
-    if (space.nesting.empty()) return false;
-    const KnownSize length = space.sizes[space.nesting.back()];
-    if (!length || *length % kFewestInVector != 0 || LeastElements(space) < kFewestInVectors) return false;
-    bool are_alike = true;
-    for (const Value* input : node.inputs()) {
-      if (input->type()->kind() != c10::TypeKind::TensorType) continue;
-      if (!LiesAlong(*input, space)) return false;
-      are_alike &= LiesAlike(*input, space);
-    }
-    return !are_alike;
-  }
-
-  // Whether neighbours along the space's innermost dimension are neighbours in the tensor, or one element.
-  bool LiesAlong(const Value& tensor, const FusionSpace& space) const {
-    const ValueFacts& facts = facts_.Of(tensor);
-    if (!facts.sizes || facts.sizes->size() > space.sizes.size()) return false;
-    const std::vector<PartOrder::Level> levels = LevelsOf(facts);
-    const size_t innermost = space.nesting.back() - (space.sizes.size() - facts.sizes->size());
-    return std::ranges::find(levels, innermost, &PartOrder::Level::dimension) == levels.end() ||
-           (levels.back().dimension == innermost && !levels.back().has_gap);
-  }
-
-  // Whether the tensor has all of the space's elements, in its order.
-  bool LiesAlike(const Value& tensor, const FusionSpace& space) const {
-    const ValueFacts& facts = facts_.Of(tensor);
-    const auto is_level = [](const PartOrder::Level& level, size_t dimension) {
-      return level.dimension == dimension && !level.has_gap;
-    };
-    return facts.sizes == space.sizes && std::ranges::equal(LevelsOf(facts), space.nesting, is_level);
-  }
-
-  int64_t LeastElements(const FusionSpace& space) const {
-    int64_t elements = 1;
-    for (const KnownSize size : space.sizes) elements *= facts_.sizes().Least(size).value_or(1);
-    return elements;
-  }
-
   // Whether a kernel can compute the node, and nobody writes what it reads.
   bool MayJoin(const Node& node) {
     const std::optional<FusionSpace> space = SpaceOf(node, facts_);
@@ -188,26 +123,12 @@ class GroupFuser {
       return value->type()->kind() == c10::TypeKind::TensorType && memory_.MayBeWritten(*value);
     };
     if (std::ranges::any_of(node.inputs(), may_be_written)) return false;
-    if (space->moves && (std::ranges::any_of(MovedTensors(node), may_be_written) || !IsWorthMoving(node, *space))) {
+    if (space->moves &&
+        (std::ranges::any_of(MovedTensors(node), may_be_written) || !worth_.IsWorthMoving(node, *space))) {
       return false;
     }
-    const bool is_copy = node.kind() == c10::aten::contiguous;
-    if (is_copy && (!space->device.is_cuda() || space->nesting.empty() || !LiesAlong(*node.input(0), *space)))
-      return false;
+    if (node.kind() == c10::aten::contiguous && !worth_.IsWorthCopying(*node.input(0), *space)) return false;
     return !space->in_order || LowerGroup({{&node}, {node.output()}}, facts_).has_value();
-  }
-
-  // Whether a kernel that reads elements in other places is faster than one that reads a copy of them.
-  bool IsWorthMoving(const Node& node, const FusionSpace& space) const {
-    const size_t num_tensors = MovedTensors(node).size();
-    if (num_tensors > kMostJoined || space.nesting.empty()) return false;
-    if (!space.device.is_cpu()) return true;
-    if (DefinitionOf(node.kind()).place->only_on_gpu) return false;
-    const size_t innermost = space.nesting.back();
-    const bool is_joined_along = num_tensors > 1 && MovedDimensions(node, facts_) == std::vector<size_t>{innermost};
-    if (num_tensors > kMostSelected && !is_joined_along) return false;
-    const KnownSize length = space.sizes[innermost];
-    return !length || *length >= kShortestMovedLoop * static_cast<int64_t>(is_joined_along ? num_tensors : 1);
   }
 
   // The space of both, if what one computes may be read by the other.
@@ -337,6 +258,7 @@ class GroupFuser {
   Graph& graph_;
   ValueFactTable& facts_;
   const WrittenMemory& memory_;
+  const KernelWorth worth_;
   fuser::KernelSource& kernels_;
   std::unordered_map<const Node*, size_t> positions_;  // in the block
   std::unordered_set<const Node*> left_out_;

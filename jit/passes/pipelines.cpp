@@ -14,7 +14,8 @@ constexpr int kMaxRounds = 4;
 // Computes from weights, for graphs that record no gradients.
 void OptimizeWeights(Compilation& plan) {
   const auto run = [&](PassName name) { return plan.Run(name.pass()); };
-  run("fold_constant_tensors");
+  // Sizes that a trace keeps in tensors are known now.
+  if (run("fold_constant_tensors")) run("simplify_views");
   run("unmask_attention");
   run("number_masks");
   run("fold_batch_norms");

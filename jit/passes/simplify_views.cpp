@@ -69,7 +69,8 @@ class Simplifier {
       : graph_(compilation.graph()),
         facts_(compilation.NewFacts()),
         pure_(compilation.pure_nodes()),
-        copies_matter_(LooksAtStorage(*graph_.block())) {}
+        copies_matter_(LooksAtStorage(*graph_.block())),
+        records_gradients_(MayRecordGradients(*compilation.source().block())) {}
 
   bool Run() {
     if (ComparesIdentity(*graph_.block())) return false;
@@ -119,6 +120,16 @@ class Simplifier {
     }
   }
 
+  // What is made in the run has none where nothing records any; arguments and weights may.
+  bool HasNoGradients(const Value& value) const {
+    if (facts_.Of(value).requires_grad == false) return true;
+    const AliasClasses& aliases = facts_.memory().aliases();
+    const size_t alias_class = aliases.ClassOf(value);
+    if (records_gradients_ || alias_class == AliasClasses::kNoMemory) return false;
+    const AliasClasses::Facts& reached = aliases.FactsOf(alias_class);
+    return !reached.state && !reached.argument && !reached.called;
+  }
+
   static bool OnlyOperatorsUse(const Value& value) {
     return std::ranges::all_of(value.uses(), [](const Use& use) {
       return use.user->op() != nullptr ||
@@ -155,11 +166,12 @@ class Simplifier {
 
   // A copy, too.
   bool IsPaddedByNothing(const Node& node, const ValueFacts& from) const {
-    const c10::IValue *widths = ConstantOf(*node.input(1)), *mode = ConstantOf(*node.input(2));
-    if (widths == nullptr || !widths->isIntList() || mode == nullptr) return false;
+    const std::optional<KnownSizes>& widths = facts_.Of(*node.input(1)).sizes;
+    const c10::IValue* mode = ConstantOf(*node.input(2));
+    if (!widths || mode == nullptr) return false;
     const bool is_constant = node.kind() != c10::aten::pad || (mode->isString() && mode->toStringRef() == "constant");
-    return is_constant && std::ranges::all_of(widths->toIntVector(), [](int64_t width) { return width == 0; }) &&
-           from.plain && from.requires_grad == false && from.default_strides() && MayBeOriginal(node);
+    return is_constant && std::ranges::all_of(*widths, [](KnownSize width) { return width == 0; }) && from.plain &&
+           HasNoGradients(*node.input(0)) && from.default_strides() && MayBeOriginal(node);
   }
 
   // A tensor whose elements become those of another, which lies in memory as it does.
@@ -402,6 +414,7 @@ class Simplifier {
   ValueFactTable facts_;
   const PureNodes& pure_;
   const bool copies_matter_;
+  const bool records_gradients_;
   std::unordered_set<size_t> kept_;  // alias classes
   std::unordered_map<const Value*, Arrangement> arranged_;
   bool changed_ = false;
