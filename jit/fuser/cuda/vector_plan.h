@@ -24,8 +24,8 @@ struct VectorPlan {
   ValueId extent = kNoValue;
   // Whether the inner extent is a multiple of the width, so that a thread's rounds have one outer index.
   bool is_even = false;
-  // If so: loads of inputs, of neighbours along the inner index alone, under a condition of which the same is true or
-  // that all of a thread's rounds meet or none.
+  // If so: loads of inputs, of neighbours along the inner index alone; under a condition only where all of a thread's
+  // rounds meet it, or none does.
   std::set<const Instruction*> inner_accesses;
 };
 
