@@ -8,7 +8,6 @@
 namespace hearth {
 namespace {
 
-using fuser::Opcode;
 using fuser::Scalar;
 using Dimensions = std::optional<std::vector<size_t>>;
 
@@ -80,7 +79,7 @@ Pooled ElementOf(const Window& window, size_t dimension, int64_t element, PlaceC
   return pooled;
 }
 
-// `first`: what the value is before any element. `add(value, element, is_inside)` gives the next one.
+// `value`: before any element. `add(value, element, is_inside)` gives the next one.
 template <typename Function>
 Scalar OverWindow(const std::array<Window, 2>& windows, Scalar value, PlaceCall& c, Function add) {
   const fuser::Dtype computed = ComputedIn(c.result());

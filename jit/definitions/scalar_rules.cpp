@@ -37,6 +37,10 @@ std::optional<fuser::Dtype> KernelDtype(c10::ScalarType dtype) {
 }
 
 fuser::Dtype ComputedIn(fuser::Dtype dtype) { return fuser::IsReduced(dtype) ? fuser::Dtype::kFloat32 : dtype; }
+bool IsComputedInFloat(std::optional<c10::ScalarType> dtype) {
+  const std::optional<fuser::Dtype> own = dtype ? KernelDtype(*dtype) : std::nullopt;
+  return own && ComputedIn(*own) == fuser::Dtype::kFloat32;
+}
 
 namespace {
 

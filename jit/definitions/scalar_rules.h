@@ -17,6 +17,8 @@ namespace hearth {
 std::optional<fuser::Dtype> KernelDtype(c10::ScalarType dtype);
 // In which its elements are computed: float32 for half precision.
 fuser::Dtype ComputedIn(fuser::Dtype dtype);
+// Whether that is float32: of float32 itself and of half precision.
+bool IsComputedInFloat(std::optional<c10::ScalarType> dtype);
 
 // A node as these rules see it: the elements of its operands in one place.
 class ScalarCall {

@@ -28,6 +28,16 @@ int64_t RemainderDown(int64_t a, int64_t b) { return a % b + (a % b < 0 ? b : 0)
 
 }  // namespace
 
+std::optional<std::vector<int64_t>> ConstantsOf(const std::optional<KnownSizes>& sizes) {
+  if (!sizes) return {};
+  std::vector<int64_t> constants;
+  for (const KnownSize size : *sizes) {
+    if (size.value_or(0) < 1) return {};
+    constants.push_back(*size);
+  }
+  return constants;
+}
+
 KnownSize SizeAlgebra::Atom(Source source, std::optional<int64_t> least) {
   const auto [found, is_new] = sources_.emplace(source, atoms_.size());
   if (is_new) atoms_.push_back({Kind::kSource, {}, {}, least, {}, {}, {}});
@@ -247,6 +257,12 @@ SizeAlgebra::Range SizeAlgebra::RangeOf(KnownSize size) const {
 
 std::optional<int64_t> SizeAlgebra::Least(KnownSize size) const { return RangeOf(size).least; }
 std::optional<int64_t> SizeAlgebra::Most(KnownSize size) const { return RangeOf(size).most; }
+
+int64_t SizeAlgebra::LeastElements(const KnownSizes& sizes) const {
+  int64_t elements = 1;
+  for (const KnownSize size : sizes) elements *= Least(size).value_or(1);
+  return elements;
+}
 
 std::optional<bool> SizeAlgebra::IsLess(KnownSize a, KnownSize b) {
   if (!a.is_known() || !b.is_known()) return {};

@@ -63,6 +63,9 @@ class KnownSize {
 
 using KnownSizes = std::vector<KnownSize>;
 
+// Null unless each is a constant, and at least 1.
+std::optional<std::vector<int64_t>> ConstantsOf(const std::optional<KnownSizes>& sizes);
+
 // Holds the polynomials that its KnownSizes refer to. Used by one thread.
 class SizeAlgebra {
  public:
@@ -86,6 +89,8 @@ class SizeAlgebra {
   // Null: not known.
   std::optional<int64_t> Least(KnownSize size) const;
   std::optional<int64_t> Most(KnownSize size) const;
+  // So many elements a tensor of these sizes has at least; a size of which nothing is known counts as 1.
+  int64_t LeastElements(const KnownSizes& sizes) const;
   std::optional<bool> IsLess(KnownSize a, KnownSize b);
   bool IsAtLeast(KnownSize size, KnownSize least) { return IsLess(size, least) == false; }
   // Whether they are equal; null if that is not known.

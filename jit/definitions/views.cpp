@@ -24,17 +24,6 @@ void ViewAs(Call& call, std::optional<KnownSizes> sizes, bool keeps_default = fa
   call.Give(0, call.in(0), call.in(0).dtype, std::move(sizes));
   if (keeps_default && call.in(0).contiguous()) call.GiveOrder(call.in(0).order);
 }
-// Null unless each is a constant, and at least 1.
-std::optional<std::vector<int64_t>> Constants(const std::optional<KnownSizes>& sizes) {
-  if (!sizes) return {};
-  std::vector<int64_t> constants;
-  for (const KnownSize size : *sizes) {
-    if (size.value_or(0) < 1) return {};
-    constants.push_back(*size);
-  }
-  return constants;
-}
-
 // Of a view in other sizes of a tensor whose dimensions are nested as they are numbered: so are the view's, and there
 // is a gap in it only where there may be one in the tensor. Of a copy that holds, too.
 PartOrder DefaultOrderOfView(SizeAlgebra& algebra, const ValueFacts& from, const KnownSizes& sizes, bool may_copy) {
@@ -77,11 +66,11 @@ PartOrder DefaultOrderOfView(SizeAlgebra& algebra, const ValueFacts& from, const
 
 // Whether all sizes are known of a tensor that is not contiguous, and how it lies.
 bool HasStridesToView(const ValueFacts& from) {
-  return from.plain && from.order.is_known() && !from.contiguous() && Constants(from.sizes).has_value();
+  return from.plain && from.order.is_known() && !from.contiguous() && ConstantsOf(from.sizes).has_value();
 }
 // Of such a tensor; null: there is no view of it in these sizes.
 std::optional<std::vector<int64_t>> StridesOfView(const ValueFacts& from, const std::vector<int64_t>& sizes) {
-  const std::vector<int64_t> old_sizes = *Constants(from.sizes), old_strides = from.order.Strides(old_sizes);
+  const std::vector<int64_t> old_sizes = *ConstantsOf(from.sizes), old_strides = from.order.Strides(old_sizes);
   return at::detail::computeStride(at::IntArrayRef(old_sizes), at::IntArrayRef(old_strides), at::IntArrayRef(sizes));
 }
 // Of a view in other sizes of a tensor that is not contiguous: as LibTorch finds its strides, which needs all sizes.
@@ -91,7 +80,7 @@ void GiveOrderOfView(Call& call, bool may_copy) {
   if (!from.contiguous() && from.nested().is_default() && call.out().sizes) {
     return call.GivePartOrder(DefaultOrderOfView(call.sizes(), from, *call.out().sizes, may_copy));
   }
-  const auto sizes = Constants(call.out().sizes);
+  const auto sizes = ConstantsOf(call.out().sizes);
   if (!HasStridesToView(from) || !sizes) return;
   const std::optional<std::vector<int64_t>> strides = StridesOfView(from, *sizes);
   if (!strides) {

@@ -178,13 +178,7 @@ class Decomposer {
   // Null unless all are known, of a tensor with elements.
   std::optional<std::vector<int64_t>> SizesOf(const Value& tensor) const {
     const ValueFacts& facts = facts_.Of(tensor);
-    if (!facts.plain || !facts.sizes) return {};
-    std::vector<int64_t> sizes;
-    for (const KnownSize size : *facts.sizes) {
-      if (size.value_or(0) < 1) return {};
-      sizes.push_back(*size);
-    }
-    return sizes;
+    return facts.plain ? ConstantsOf(facts.sizes) : std::nullopt;
   }
 
   Value* Permuted(Value* tensor, const std::string& labels, const std::string& wanted, const Node& node) {

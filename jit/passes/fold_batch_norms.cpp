@@ -23,6 +23,7 @@
 #include "jit/definitions/convolution_call.h"
 #include "jit/definitions/fact_rules.h"
 #include "jit/definitions/node_effects.h"
+#include "jit/definitions/scalar_rules.h"
 #include "jit/graph_edits/derived_weight.h"
 #include "jit/graph_edits/inferring_edits.h"
 #include "jit/graph_edits/operate.h"
@@ -132,10 +133,6 @@ std::vector<at::Tensor> Folded(const at::Tensor& old_weight, const at::Tensor& o
   if (shift.defined()) bias = bias.defined() ? bias + shift : shift;
   const at::ScalarType dtype = old_weight.scalar_type();
   return {weight.to(dtype), bias.defined() ? bias.to(dtype) : at::Tensor()};
-}
-
-bool IsSpeltOut(std::optional<c10::ScalarType> dtype) {
-  return dtype == c10::kFloat || dtype == c10::kHalf || dtype == c10::kBFloat16;
 }
 
 class BatchNormFolder {
@@ -289,7 +286,7 @@ class BatchNormFolder {
   // less precision both are in float32, as in LibTorch's kernels, and the result is rounded once.
   void TrySpellOut(Node* node) {
     const ValueFacts& input = facts_.Of(*node->input(0));
-    if (!input.is_tensor() || !input.plain || !IsSpeltOut(input.dtype) || !input.device || !input.sizes ||
+    if (!input.is_tensor() || !input.plain || !IsComputedInFloat(input.dtype) || !input.device || !input.sizes ||
         input.sizes->size() < 2)
       return;
     // A product has its operand's order, a norm's result the one that suits images.

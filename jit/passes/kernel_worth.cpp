@@ -32,7 +32,7 @@ bool KernelWorth::IsWorthAlone(const Node& node, const FusionSpace& space) const
     const PlaceRule& rule = *DefinitionOf(node.kind()).place;
     return space.device.is_cuda() && (rule.alone_on_gpu || (rule.joins && HasVectorsOfParts(node, space)));
   }
-  if (space.device.is_cpu()) return target_.threads > 1 && LeastElements(space) >= kFewestShared;
+  if (space.device.is_cpu()) return target_.threads > 1 && facts_.sizes().LeastElements(space.sizes) >= kFewestShared;
   if (!space.device.is_cuda()) return false;
   if (space.row == 0) return HasVectorsOfParts(node, space);
   if (space.row > 1) return false;
@@ -45,7 +45,8 @@ bool KernelWorth::IsWorthAlone(const Node& node, const FusionSpace& space) const
 bool KernelWorth::HasVectorsOfParts(const Node& node, const FusionSpace& space) const {
   if (space.nesting.empty()) return false;
   const KnownSize length = space.sizes[space.nesting.back()];
-  if (!length || *length % kFewestInVector != 0 || LeastElements(space) < kFewestInVectors) return false;
+  if (!length || *length % kFewestInVector != 0 || facts_.sizes().LeastElements(space.sizes) < kFewestInVectors)
+    return false;
   const auto lies_along = [&](const Value* tensor) { return LiesAlong(*tensor, space); };
   if (space.moves) {
     const std::vector<const Value*> tensors = MovedTensors(node);
@@ -87,12 +88,6 @@ bool KernelWorth::LiesAlike(const Value& tensor, const FusionSpace& space) const
     return level.dimension == dimension && !level.has_gap;
   };
   return facts.sizes == space.sizes && std::ranges::equal(LevelsOf(facts), space.nesting, is_level);
-}
-
-int64_t KernelWorth::LeastElements(const FusionSpace& space) const {
-  int64_t elements = 1;
-  for (const KnownSize size : space.sizes) elements *= facts_.sizes().Least(size).value_or(1);
-  return elements;
 }
 
 bool KernelWorth::IsWorthMoving(const Node& node, const FusionSpace& space) const {

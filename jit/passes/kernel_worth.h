@@ -29,7 +29,6 @@ class KernelWorth {
   bool JoinsVectors(const Node& node, const FusionSpace& space) const;
   bool LiesAlong(const Value& tensor, const FusionSpace& space) const;
   bool LiesAlike(const Value& tensor, const FusionSpace& space) const;
-  int64_t LeastElements(const FusionSpace& space) const;
 
   const Target& target_;
   ValueFactTable& facts_;

@@ -23,13 +23,9 @@ bool IsReshape(const Node& node) {
 // On a GPU: the sizes of the result; none if it may be a view, or that is not known.
 std::optional<std::vector<int64_t>> SizesOfCopy(const Node& reshape, const ValueFactTable& facts) {
   const ValueFacts &from = facts.Of(*reshape.input(0)), &to = facts.Of(*reshape.output());
-  if (!from.is_tensor() || !from.plain || !from.device || !from.device->is_cuda() || !to.sizes) return {};
-  std::vector<int64_t> sizes;
-  for (const KnownSize size : *to.sizes) {
-    if (!size) return {};
-    sizes.push_back(*size);
-  }
-  return IsCopiedByReshape(from, sizes) ? std::optional(sizes) : std::nullopt;
+  if (!from.is_tensor() || !from.plain || !from.device || !from.device->is_cuda()) return {};
+  std::optional<std::vector<int64_t>> sizes = ConstantsOf(to.sizes);
+  return sizes && IsCopiedByReshape(from, *sizes) ? sizes : std::nullopt;
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "jit/compiler/compilation.h"
 #include "jit/definitions/fact_rules.h"
 #include "jit/definitions/node_effects.h"
+#include "jit/definitions/scalar_rules.h"
 #include "jit/graph_edits/inferring_edits.h"
 #include "jit/graph_edits/operate.h"
 #include "jit/ir/closure.h"
@@ -83,7 +84,7 @@ class SumSplitter {
     if (!facts.is_tensor() || !facts.plain || !facts.device || !facts.sizes) return false;
     if (!has_kernels_ && (!facts.device->is_cpu() || facts.dtype != c10::kFloat)) return false;
     const bool has_kernels = facts.device->is_cpu() || facts.device->is_cuda();
-    return has_kernels && (facts.dtype == c10::kFloat || facts.dtype == c10::kHalf || facts.dtype == c10::kBFloat16);
+    return has_kernels && IsComputedInFloat(facts.dtype);
   }
 
   bool IsOfSplit(const ValueFacts& facts, const Split& split) const {
@@ -91,10 +92,7 @@ class SumSplitter {
   }
 
   bool IsSmall(const ValueFacts& facts) const {
-    if (!facts.device->is_cpu()) return false;
-    int64_t elements = 1;
-    for (const KnownSize size : *facts.sizes) elements *= facts_.sizes().Least(size).value_or(1);
-    return elements < kLeastSummed;
+    return facts.device->is_cpu() && facts_.sizes().LeastElements(*facts.sizes) < kLeastSummed;
   }
 
   // Which of its dimensions is the split one of a tensor of `rank` dimensions that it is broadcast to; nothing if it
