@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
-"""Answers a second and latencies of models that are served on this machine's processors, beside TorchServe and servers
-written in Python:
+"""Answers a second and latencies of models that are served on this machine's processors, beside TorchServe, Triton and
+servers written in Python:
 
-    python3 -m benchmarks.served_cpu --torchserve FOLDER [--hearth dist] [--models resnet18 bert_small]
+    python3 -m benchmarks.served_cpu --torchserve FOLDER --triton FOLDER [--hearth dist] [--models resnet18 bert_small]
               [--clients 1 4 16 64] [--engines hearthd "hearthd, batches" ...] [--seconds S] [--rounds N] [--output FILE.md]
 
-FOLDER is where `pip install --target FOLDER --no-deps --requirement benchmarks/requirements-torchserve.txt` has put
-TorchServe, which also needs Java. hearthd, TorchServe, and python_server.py and python_grpc_server.py around a frozen
-torch.jit are as they are with no flags: TorchServe has a worker a processor, each with as many threads as there are
-processors; with one thread if that is asked for, as the Python server of gRPC is too. With batches, hearthd and TorchServe
-are told to run up to 8 requests together; TorchServe waits 5 ms for them. They are asked over HTTP/1.1 with binary tensors
+The first FOLDER is where `pip install --target FOLDER --no-deps --requirement benchmarks/requirements-torchserve.txt` has
+put TorchServe, which also needs Java; the other one a virtual environment with benchmarks/requirements-triton.txt
+(integration_tests/triton/server.py). Triton has its Python backend around a frozen torch.jit, as it has no other one here
+(triton_backend.py), with one instance of each model, which is its default. hearthd, TorchServe, Triton, and
+python_server.py and python_grpc_server.py around a frozen torch.jit are as they are with no flags: TorchServe has a worker
+a processor, each with as many threads as there are processors; with one thread if that is asked for, as the Python server
+of gRPC is too. With batches, hearthd, Triton and TorchServe are told to run up to 8 requests together; TorchServe waits
+5 ms for them. They are asked over HTTP/1.1 with binary tensors
 (rest_clients.py), or over gRPC with raw contents (grpc_clients.py) where the name says so; batch 1, each client with a
 connection of its own. TorchServe's handler reads and writes messages with python_server.py's functions. Servers take
 turns with each number of clients; a first answer of each is compared with eager torch's. Random weights.
@@ -25,13 +28,16 @@ import sys
 import tempfile
 import time
 
-from benchmarks import ROOT, grpc_clients, rest_clients
-from benchmarks.rest_clients import Connection
-from benchmarks.served_gpu import Benchmark, Server, hearthd, make_archives, message_for, parser, run
-from integration_tests.daemon import free_port
+import torch
 
-ENGINES = ("hearthd", "hearthd, batches", "TorchServe", "TorchServe, one thread", "TorchServe, batches", "torch.jit",
-           "hearthd, gRPC", "torch.jit, gRPC", "torch.jit, gRPC, one thread")
+from benchmarks import ROOT, grpc_clients, rest_clients
+from benchmarks.rest_clients import DATATYPES, Connection
+from benchmarks.served_gpu import Benchmark, Server, hearthd, input_names, make_archives, message_for, parser, run
+from integration_tests.daemon import free_port
+from integration_tests.triton.server import Triton
+
+ENGINES = ("hearthd", "hearthd, batches", "TorchServe", "TorchServe, one thread", "TorchServe, batches", "Triton",
+           "Triton, batches", "torch.jit", "hearthd, gRPC", "Triton, gRPC", "torch.jit, gRPC", "torch.jit, gRPC, one thread")
 DTYPE = "float32"
 LARGEST_BATCH = 8
 DELAY = 5  # milliseconds
@@ -103,6 +109,29 @@ def torchserve_message(folder):
     return message_for(folder).replace(f"/v2/models/{folder.name}/infer".encode(), f"/predictions/{folder.name}".encode(), 1)
 
 
+def triton_repository(options, batches):
+    """The archives for Triton's Python backend."""
+    repository = options.work.parent / f"{options.work.name}.triton{'.batches' if batches else ''}"
+    packages = os.pathsep.join(path for path in sys.path if path)
+    for name in options.models:
+        folder = options.work / name
+        (repository / name / "1").mkdir(parents=True, exist_ok=True)
+        (repository / name / "1/model.py").write_bytes((ROOT / "benchmarks/triton_backend.py").read_bytes())
+        inputs = torch.load(folder / "inputs.pt", weights_only=True)
+        outputs = torch.load(folder / "expected.pt", weights_only=True)
+        config = ['backend: "python"', BATCHES if batches else "max_batch_size: 0"]
+        for kind, names, tensors in (("input", input_names(folder), inputs),
+                                     ("output", [f"OUTPUT__{i}" for i in range(len(outputs))], outputs)):
+            for tensor_name, tensor in zip(names, tensors, strict=True):
+                datatype = DATATYPES[str(tensor.dtype).removeprefix("torch.")]
+                dims = ", ".join(["-1"] * (tensor.dim() - batches))
+                config.append(f'{kind} {{ name: "{tensor_name}" data_type: TYPE_{datatype} dims: [ {dims} ] }}')
+        for key, value in (("archive", folder / "1/model.pt"), ("packages", packages)):
+            config.append(f'parameters {{ key: "{key}" value {{ string_value: "{value}" }} }}')
+        (repository / name / "config.pbtxt").write_text("\n".join(config) + "\n")
+    return repository
+
+
 class CpuBenchmark(Benchmark):
     dtype, tolerance = DTYPE, 1e-4
 
@@ -111,6 +140,10 @@ class CpuBenchmark(Benchmark):
         if engine.startswith("TorchServe"):
             return TorchServe(options, batches="batches" in engine, one_thread="one thread" in engine)
         port = "grpc_port" if "gRPC" in engine else "http_port"
+        if engine.startswith("Triton"):
+            server = Triton(options.triton, triton_repository(options, "batches" in engine))
+            server.port = getattr(server, port)
+            return server
         if engine.startswith("torch.jit"):
             program = "python_grpc_server" if "gRPC" in engine else "python_server"
             threads = {"OMP_NUM_THREADS": "1"} if "one thread" in engine else {}
@@ -136,6 +169,7 @@ def main():
     options_of = parser(__doc__)
     options_of.set_defaults(device="cpu", models=["resnet18", "bert_small"])
     options_of.add_argument("--torchserve", type=pathlib.Path)
+    options_of.add_argument("--triton", type=pathlib.Path)
     options_of.add_argument("--clients", nargs="+", type=int, default=[1, 4, 16, 64])
     options_of.add_argument("--engines", nargs="+", choices=ENGINES, default=ENGINES)
     options_of.add_argument("--seconds", type=float, default=5)

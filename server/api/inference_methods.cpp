@@ -154,8 +154,9 @@ void InferenceMethods::WithVersion(const std::string& name, const std::string& v
 
 void InferenceMethods::ModelMetadata(const inference::ModelMetadataRequest& request,
                                      inference::ModelMetadataResponse& response, Done done) {
-  const auto describe = [this, name = request.name(), &response](const Servable& servable) {
-    response = DescribeModel(servable, repository_.ServedVersions(name));
+  const bool of_all = request.version().empty();
+  const auto describe = [this, of_all, name = request.name(), &response](const Servable& servable) {
+    response = DescribeModel(servable, of_all ? repository_.ServedVersions(name) : std::vector{servable.version});
   };
   WithVersion(request.name(), request.version(), describe, done);
 }

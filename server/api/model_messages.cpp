@@ -41,10 +41,10 @@ void Describe(const Duration& duration, inference::StatisticDuration* out) {
 
 }  // namespace
 
-inference::ModelMetadataResponse DescribeModel(const Servable& servable, const std::vector<int64_t>& served_versions) {
+inference::ModelMetadataResponse DescribeModel(const Servable& servable, const std::vector<int64_t>& versions) {
   inference::ModelMetadataResponse response;
   response.set_name(servable.name);
-  for (int64_t version : served_versions) response.add_versions(std::to_string(version));
+  for (int64_t version : versions) response.add_versions(std::to_string(version));
   response.set_platform(servable.config.platform());
   for (const TensorSpec& spec : InputsOf(servable)) Describe(spec, response.add_inputs());
   for (const TensorSpec& spec : OutputsOf(servable)) Describe(spec, response.add_outputs());

@@ -15,7 +15,7 @@ inline constexpr const char* kAssumedParameter = "hearth.assumed";
 
 // Datatypes and shapes as the configuration has them, else the schema, else calls that were answered (ObservedCalls).
 // Of a tensor that nothing is known of, FP32 and [-1] are assumed.
-inference::ModelMetadataResponse DescribeModel(const Servable& servable, const std::vector<int64_t>& served_versions);
+inference::ModelMetadataResponse DescribeModel(const Servable& servable, const std::vector<int64_t>& versions);
 
 // The configuration, with the inputs and outputs that the metadata has where it has none.
 inference::ModelConfig DescribeConfig(const Servable& servable);

@@ -90,10 +90,15 @@ std::string ShortText(const std::exception& error) {
   return of_libtorch != nullptr ? of_libtorch->what_without_backtrace() : error.what();
 }
 
-std::string NotInAnswer(const std::string& name, const std::vector<WireTensor>& leaves) {
-  const std::string there = absl::StrJoin(leaves, ", ", [](std::string* out, const WireTensor& leaf) {
-    absl::StrAppend(out, "'", leaf.name.empty() ? kOnlyOutput : leaf.name, "'");
-  });
+std::vector<std::string> NamesOf(const std::vector<WireTensor>& leaves) {
+  std::vector<std::string> names;
+  for (const WireTensor& leaf : leaves) names.push_back(leaf.name.empty() ? kOnlyOutput : leaf.name);
+  return names;
+}
+
+std::string NotInAnswer(const std::string& name, const std::vector<std::string>& names) {
+  const std::string there = absl::StrJoin(
+      names, ", ", [](std::string* out, const std::string& each) { absl::StrAppend(out, "'", each, "'"); });
   return absl::StrCat("output '", name, "' is not in the answer, which has ", there.empty() ? "none" : there);
 }
 
@@ -486,7 +491,8 @@ void Signature::NameResult() {
 absl::Status Signature::CheckRequested(const std::vector<std::string>& requested) const {
   if (result_names_ == nullptr) return absl::OkStatus();
   for (const std::string& name : requested) {
-    if (result_names_->Find(name) == nullptr) return absl::InvalidArgumentError(NotInAnswer(name, result_leaves_));
+    if (result_names_->Find(name) != nullptr) continue;
+    return absl::InvalidArgumentError(NotInAnswer(name, KnownOutputs(result_leaves_)));
   }
   return absl::OkStatus();
 }
@@ -537,8 +543,8 @@ absl::StatusOr<std::vector<WireTensor>> Signature::Unbind(c10::IValue result, co
     for (const std::string& name : names) {
       const WireTensor* leaf = answer.Find(name);
       if (leaf == nullptr) {
-        const std::string message = NotInAnswer(name, leaves);
-        return requested.empty() ? absl::InternalError(message) : absl::InvalidArgumentError(message);
+        return requested.empty() ? absl::InternalError(NotInAnswer(name, NamesOf(leaves)))
+                                 : absl::InvalidArgumentError(NotInAnswer(name, KnownOutputs(leaves)));
       }
       outputs.push_back(*leaf);
       outputs.back().name = name;
@@ -598,7 +604,7 @@ absl::Status Signature::ResolvePadding(BatchPadding padding) {
     const WireTensor* leaf = result_names_ == nullptr ? nullptr : result_names_->Find(output.name);
     if (result_names_ != nullptr && leaf == nullptr) {
       return absl::InvalidArgumentError(absl::StrCat("the parameter ", kTrimOutputs, " names '", output.name, "'; ",
-                                                     NotInAnswer(output.name, result_leaves_)));
+                                                     NotInAnswer(output.name, NamesOf(result_leaves_))));
     }
     // A list or dict shows its names when it comes.
     output.path = leaf != nullptr ? leaf->name : output.name;
@@ -611,6 +617,11 @@ std::vector<std::string> Signature::DefaultOutputs() const {
   std::vector<std::string> names;
   for (int i = 0; i < visible_outputs_; ++i) names.push_back(config_.output(i).name());
   return names;
+}
+
+std::vector<std::string> Signature::KnownOutputs(const std::vector<WireTensor>& leaves) const {
+  std::vector<std::string> configured = DefaultOutputs();
+  return configured.empty() ? NamesOf(leaves) : configured;
 }
 
 std::vector<TensorSpec> Signature::inputs(const ObservedTensors* observed) const {

@@ -133,6 +133,8 @@ class Signature : public CallInterface {
   std::optional<SeenTensor> Seen(const Target& target, const WireTensor& tensor, std::string& path) const;
   std::string DisplayName(int index) const;
   std::string KnownInputs() const;
+  // The names that a request may ask for of an answer: the configuration's, else the answer's own.
+  std::vector<std::string> KnownOutputs(const std::vector<WireTensor>& leaves) const;
   class Answer;
   absl::Status FinishOutput(WireTensor& leaf) const;
   void Observe(const std::vector<WireTensor>& leaves, CallObservation& observation) const;

@@ -305,6 +305,7 @@ std::function<void()> Repository::UnloadJob(const std::string& name, Done done, 
     const std::set<std::string> steps = dependents == Dependents::kToo ? StepsOf(name) : std::set<std::string>();
     const bool of_client = models_.IsOfClient(name);
     absl::Status status = models_.Unload(name);
+    if (absl::IsNotFound(status) && FindFolder(name).ok()) return done(absl::OkStatus());
     if (of_client) NoteGone(name);
     if (status.ok()) RepositoryLog().info("model {} is unloaded", name);
     ForgetFailed(name);

@@ -137,9 +137,9 @@ class Repository {
   void StopLoading();
   // Waits for the loads that were asked for; none may be asked for after that.
   void FinishLoading() { loader_->Finish(); }
-  // Stops serving a model: what is in flight ends in peace. kNotFound if it is not loaded, kResourceExhausted and
-  // kUnavailable as Load. With its dependents, which is what Triton calls the models of an ensemble's steps: those that
-  // are a step of no other ensemble are unloaded, too.
+  // Stops serving a model: what is in flight ends in peace. One that was never loaded stays so; kNotFound if there is
+  // none of that name, kResourceExhausted and kUnavailable as Load. With its dependents, which is what Triton calls the
+  // models of an ensemble's steps: those that are a step of no other ensemble are unloaded, too.
   enum class Dependents : uint8_t { kStay, kToo };
   void Unload(const std::string& name, Done done, Dependents dependents = Dependents::kStay);
 
