@@ -9,9 +9,7 @@
 #include <set>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "jit/support/memory_account.h"
@@ -22,18 +20,6 @@
 
 namespace hearth::server {
 namespace {
-
-// 3 for "INPUT__3".
-std::optional<int> PositionIn(const std::string& head) {
-  const size_t mark = head.rfind("__");
-  int position = 0;
-  if (mark == std::string::npos || mark + 2 == head.size()) return std::nullopt;
-  for (size_t i = mark + 2; i < head.size(); ++i) {
-    if (head[i] < '0' || head[i] > '9') return std::nullopt;
-  }
-  if (!absl::SimpleAtoi(head.substr(mark + 2), &position)) return std::nullopt;
-  return position;
-}
 
 // A tensor whose path another one has; null if there is none.
 const WireTensor* FindRepeated(const std::vector<TensorAtPath>& parts) {
@@ -88,18 +74,6 @@ bool ApplyReshape(const Reshape& reshape, bool batched, WireTensor& tensor) {
 std::string ShortText(const std::exception& error) {
   const auto* const of_libtorch = dynamic_cast<const c10::Error*>(&error);
   return of_libtorch != nullptr ? of_libtorch->what_without_backtrace() : error.what();
-}
-
-std::vector<std::string> NamesOf(const std::vector<WireTensor>& leaves) {
-  std::vector<std::string> names;
-  for (const WireTensor& leaf : leaves) names.push_back(leaf.name.empty() ? kOnlyOutput : leaf.name);
-  return names;
-}
-
-std::string NotInAnswer(const std::string& name, const std::vector<std::string>& names) {
-  const std::string there = absl::StrJoin(
-      names, ", ", [](std::string* out, const std::string& each) { absl::StrAppend(out, "'", each, "'"); });
-  return absl::StrCat("output '", name, "' is not in the answer, which has ", there.empty() ? "none" : there);
 }
 
 // What is known of it from the schema completed by what was observed and, where that tells nothing, by what is assumed.
@@ -174,8 +148,6 @@ Signature::Signature(const c10::FunctionSchema& schema, const inference::ModelCo
       sequence_(config.has_sequence_batching() ? std::optional(SequenceSettingsOf(config)) : std::nullopt),
       arguments_(SchemaTensors::OfArguments(schema)),
       result_(SchemaTensors::OfResult(schema)) {}
-
-Signature::~Signature() = default;
 
 absl::StatusOr<std::unique_ptr<Signature>> Signature::Create(const c10::FunctionSchema& schema,
                                                              const inference::ModelConfig& config) {
@@ -415,47 +387,6 @@ absl::StatusOr<BoundArguments> Signature::BindWarmup(const inference::ModelWarmu
   return absl::InvalidArgumentError(absl::StrCat("the sample cannot be made: ", ShortText(error)));
 }
 
-// The parts of an answer, found by the names that clients give them. Refers to the parts.
-class Signature::Answer {
- public:
-  Answer(const Signature& signature, const std::vector<WireTensor>& leaves) : signature_(signature), leaves_(leaves) {
-    for (size_t i = 0; i < leaves.size(); ++i) {
-      places_.try_emplace(leaves[i].name, i);
-      std::string head = SplitPath(leaves[i].name).first;
-      if (heads_.empty() || heads_.back() != head) heads_.push_back(std::move(head));
-    }
-    for (int i = 0; i < signature.config_.output_size() && i < static_cast<int>(leaves.size()); ++i) {
-      configured_.try_emplace(signature.config_.output(i).name(), i);
-    }
-  }
-
-  // Null: it is not there.
-  const WireTensor* Find(const std::string& name) const {
-    if (const WireTensor* leaf = AtPath(name); leaf != nullptr && !name.empty()) return leaf;
-    auto [head, rest] = SplitPath(name);
-    if (const std::optional<int> position = PositionIn(head)) {
-      if (leaves_.size() == 1 && leaves_[0].name.empty()) return *position == 0 && rest.empty() ? &leaves_[0] : nullptr;
-      if (const WireTensor* leaf = AtPath(JoinPath(std::to_string(*position), rest))) return leaf;
-      // Of a dict or of named fields: the part at that place.
-      if (*position >= static_cast<int>(heads_.size())) return nullptr;
-      return AtPath(JoinPath(heads_[*position], rest));
-    }
-    const auto place = configured_.find(name);
-    return place == configured_.end() ? nullptr : &leaves_[place->second];
-  }
-
- private:
-  const WireTensor* AtPath(const std::string& path) const {
-    const auto place = places_.find(path);
-    return place == places_.end() ? nullptr : &leaves_[place->second];
-  }
-
-  const Signature& signature_;
-  const std::vector<WireTensor>& leaves_;
-  absl::flat_hash_map<std::string, size_t> places_, configured_;
-  std::vector<std::string> heads_;
-};
-
 absl::Status Signature::FinishOutput(WireTensor& leaf) const {
   for (const inference::ModelOutput& output : config_.output()) {
     if (output.name() != leaf.name) continue;
@@ -485,7 +416,7 @@ void Signature::NameResult() {
     const bool alone = result_.specs().size() == 1 && spec.name == kOnlyOutput;
     result_leaves_.emplace_back().name = alone ? "" : spec.name;
   }
-  result_names_ = std::make_unique<const Answer>(*this, result_leaves_);
+  result_names_ = std::make_unique<const AnswerNames>(config_, result_leaves_);
 }
 
 absl::Status Signature::CheckRequested(const std::vector<std::string>& requested) const {
@@ -539,7 +470,7 @@ absl::StatusOr<std::vector<WireTensor>> Signature::Unbind(c10::IValue result, co
     }
     outputs = std::move(leaves);
   } else {
-    const Answer answer(*this, leaves);
+    const AnswerNames answer(config_, leaves);
     for (const std::string& name : names) {
       const WireTensor* leaf = answer.Find(name);
       if (leaf == nullptr) {

@@ -30,6 +30,7 @@
 #include "absl/status/statusor.h"
 #include "jit/runtime.h"
 #include "proto/inference/model_config.pb.h"
+#include "server/api/answer_names.h"
 #include "server/api/schema_tensors.h"
 #include "server/repository/observed_tensors.h"
 #include "server/repository/sequence_settings.h"
@@ -55,7 +56,6 @@ class Signature : public CallInterface {
   // method's.
   static absl::StatusOr<std::unique_ptr<Signature>> Create(const c10::FunctionSchema& schema,
                                                            const inference::ModelConfig& config);
-  ~Signature() override;
 
   // Takes the tensors. They stay where they are: the runtime copies them to its device, on the stream of the run.
   // kInvalidArgument for a name that is unknown, given twice or missing, and for a datatype, shape or batch that does
@@ -135,7 +135,6 @@ class Signature : public CallInterface {
   std::string KnownInputs() const;
   // The names that a request may ask for of an answer: the configuration's, else the answer's own.
   std::vector<std::string> KnownOutputs(const std::vector<WireTensor>& leaves) const;
-  class Answer;
   absl::Status FinishOutput(WireTensor& leaf) const;
   void Observe(const std::vector<WireTensor>& leaves, CallObservation& observation) const;
 
@@ -149,7 +148,7 @@ class Signature : public CallInterface {
   std::map<std::string, ConfiguredInput> configured_inputs_;
   // Of an answer as the schema has it; null where that leaves names open.
   std::vector<WireTensor> result_leaves_;
-  std::unique_ptr<const Answer> result_names_;
+  std::unique_ptr<const AnswerNames> result_names_;
   BatchPadding padding_;
   std::string batching_;
 };
