@@ -6,7 +6,7 @@ import json
 import pytest
 
 from integration_tests.daemon import Hearthd
-from integration_tests.triton import answers, models, requests
+from integration_tests.triton import answers, configurations, models, requests
 from integration_tests.triton.record import RECORDED
 
 TRITON = json.loads(RECORDED.read_text())
@@ -23,6 +23,21 @@ REFUSED_HERE = {
     "infer of a number that is too large": "Triton takes another number",
     "infer of a byte that is too large": "Triton takes another number",
     "unload of a model that is not there": "a name that is wrong should be seen",
+}
+LOADED_HERE = {
+    "an input without dims": "a tensor without dimensions",
+    "an output without dims": "a tensor without dimensions",
+    "an instance on a GPU that is not there": "a server without GPUs has its models on processors",
+    "no latest version": "0 is what protobuf has for no number, of which 1 is the default",
+}
+NOT_LOADED_HERE = {
+    "an input twice": "what is said twice may be said differently",
+    "an output twice": "what is said twice may be said differently",
+    "a negative number of instances": "there is none",
+    "a warm-up of another input": "Triton's Python backend asks the model nothing before it serves",
+    "a warm-up of a file that is not there": "Triton's Python backend asks the model nothing before it serves",
+    "answers in pieces": "not offered",
+    "an output of the batch": "not offered",
 }
 # Both refuse it; Triton when the model has answered.
 REFUSED_BEFORE_THE_RUN = {"infer of half precision whose answer is asked for as JSON"}
@@ -63,6 +78,17 @@ def answered(tmp_path_factory):
     server = Hearthd(repository, "--model-control-mode", "explicit")
     try:
         return {**made, "explicit": answers.of_life(server.ready["http_port"])}
+    finally:
+        server.stop()
+
+
+@pytest.fixture(scope="module")
+def loads(tmp_path_factory):
+    repository = tmp_path_factory.mktemp("configurations")
+    configurations.write(repository, in_python=False)
+    server = Hearthd(repository, "--model-control-mode", "explicit")
+    try:
+        return answers.of_loads(server.ready["http_port"])
     finally:
         server.stop()
 
@@ -141,3 +167,18 @@ def test_it_counts_what_triton_counts(answered, model):
 
 def test_metrics_of_models_have_tritons_names_types_and_labels(answered):
     assert answered["metrics"] == TRITON["metrics"]
+
+
+@pytest.mark.parametrize("name", TRITON["loads"])
+def test_it_loads_the_configurations_that_triton_loads(loads, name):
+    expected, got = TRITON["loads"][name], loads[name]
+    is_loaded = name in LOADED_HERE or (expected["status"] == 200 and name not in NOT_LOADED_HERE)
+    assert (got["status"] == 200) == is_loaded, got["error"]
+    assert got["ready"] == is_loaded
+    assert is_loaded == (got["error"] is None)
+
+
+def test_what_is_told_to_differ_from_triton_does():
+    assert LOADED_HERE.keys() | NOT_LOADED_HERE.keys() <= TRITON["loads"].keys()
+    assert all(TRITON["loads"][name]["status"] != 200 for name in LOADED_HERE)
+    assert all(TRITON["loads"][name]["status"] == 200 for name in NOT_LOADED_HERE)

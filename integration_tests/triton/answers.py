@@ -8,7 +8,7 @@ import grpc
 from google.protobuf import json_format
 from tritonclient.grpc import service_pb2_grpc
 
-from integration_tests.triton import models, requests
+from integration_tests.triton import configurations, models, requests
 
 PATIENCE = 60  # seconds
 
@@ -28,6 +28,18 @@ def of(http_port, grpc_port, metrics_port):
 def of_life(http_port):
     """Of a server that is told what to load."""
     return _over_http(http_port, requests.LIFE)
+
+
+def of_loads(http_port):
+    """By configuration: the status of its load, and how often its model is in the index of what is ready."""
+    made = {}
+    for name in configurations.CONFIGURATIONS:
+        folder = configurations.folder_of(name)
+        loaded = _asked(http_port, requests.Request("", "POST", f"/v2/repository/models/{folder}/load"))
+        index = _asked(http_port, requests.Request("", "POST", "/v2/repository/index", {"ready": True}))["body"]
+        ready = [entry for entry in index if entry["name"] == folder]
+        made[name] = {"status": loaded["status"], "error": (loaded["body"] or {}).get("error"), "ready": len(ready)}
+    return made
 
 
 def _over_http(port, asked):

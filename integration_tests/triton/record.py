@@ -8,19 +8,19 @@ import pathlib
 import sys
 import tempfile
 
-from integration_tests.triton import answers, models
+from integration_tests.triton import answers, configurations, models
 from integration_tests.triton.server import Triton
 
 RECORDED = pathlib.Path(__file__).with_name("recorded.json")
 
 
-def without_tracebacks(value):
-    """Those of models in Python have this machine's paths."""
+def without_paths(value, repository):
+    """Tracebacks of models in Python have paths of this machine, and so have errors of loads."""
     if isinstance(value, dict):
-        return {key: without_tracebacks(part) for key, part in value.items()}
+        return {key: without_paths(part, repository) for key, part in value.items()}
     if isinstance(value, list):
-        return [without_tracebacks(part) for part in value]
-    return value.partition("\n\nAt:")[0] if isinstance(value, str) else value
+        return [without_paths(part, repository) for part in value]
+    return value.partition("\n\nAt:")[0].replace(repository, "models") if isinstance(value, str) else value
 
 
 def main(environment):
@@ -30,7 +30,12 @@ def main(environment):
             recorded = answers.of(server.http_port, server.grpc_port, server.metrics_port)
         with Triton(environment, repository, "--model-control-mode", "explicit") as server:
             recorded["explicit"] = answers.of_life(server.http_port)
-    RECORDED.write_text(json.dumps(without_tracebacks(recorded), indent=1, ensure_ascii=False) + "\n")
+        recorded = without_paths(recorded, repository)
+    with tempfile.TemporaryDirectory() as repository:
+        configurations.write(repository, in_python=True)
+        with Triton(environment, repository, "--model-control-mode", "explicit") as server:
+            recorded["loads"] = without_paths(answers.of_loads(server.http_port), repository)
+    RECORDED.write_text(json.dumps(recorded, indent=1, ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":
