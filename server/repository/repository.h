@@ -282,6 +282,10 @@ class Repository {
   // Of a model's folder, one of kDataFolders.
   DataFiles FilesIn(const std::filesystem::path& model, const char* folder) const;
   absl::StatusOr<CheckedConfig> ReadConfig(const std::filesystem::path& folder) const;
+  // What a version's settings and configuration say of its load; `files` as for LoadVersion, `what` for the log.
+  absl::StatusOr<LoadOptions> OptionsOf(const std::filesystem::path& folder, const ClientFilesPtr& files,
+                                        const ModelSettings& settings, const inference::ModelConfig& config,
+                                        const std::string& what) const;
   // `files` if the folder is theirs.
   absl::StatusOr<std::shared_ptr<Servable>> LoadVersion(const std::filesystem::path& folder,
                                                         const ClientFilesPtr& files, int64_t version,
