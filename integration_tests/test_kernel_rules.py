@@ -64,6 +64,27 @@ torch.isclose(x, y)
 torch.isclose(x, y, 0.3, 0.7, True)
 torch.isclose(x, y, 0.0, 0.0)
 torch.isclose(x, y, 0.0, 0.0, True)
+torch.zeros_like(x)
+torch.zeros_like(y, dtype=torch.int32)
+torch.ones_like(x)
+torch.ones_like(x, dtype=torch.bfloat16)
+torch.full_like(x, 1)
+torch.full_like(x, -0.0)
+torch.full_like(x, -math.inf)
+torch.full_like(x, 0.1)
+torch.full_like(x, 0.1, dtype=torch.float16)
+torch.full_like(x, 100)
+x.new_zeros(x.size())
+x.new_ones(x.size())
+x.new_full(x.size(), 1)
+torch.ops.aten.fill(x, 1)
+torch.ops.aten.fill(x, 0.3)
+torch.ops.aten.fill(x, y[5])
+torch.ops.aten.zero(x)
+torch.ops.aten.copy(x.to(torch.float64), y)
+torch.ops.aten.copy(x, y[:1])
+torch.clone(x)
+torch.clone(torch.greater(y, x))
 """
 NEAR = """
 torch.asinh(x) | 8
@@ -91,6 +112,8 @@ torch.special.xlogy(x, y) | 4
 torch.special.xlog1py(x, y) | 4
 torch.special.entr(x) | 4
 torch.special.ndtr(x) | 4
+torch.erfinv(x) | 8
+torch.special.erfinv(x) | 8
 torch.special.erf(x) | 4
 torch.special.erfc(x) | 16
 torch.special.exp2(x) | 4
@@ -157,6 +180,8 @@ torch.pairwise_distance(x, torch.relu(x))
 torch.pairwise_distance(x, torch.relu(x), 1.0, 0.3, keepdim=True)
 torch.cosine_similarity(x, torch.relu(x), -1)
 torch.cosine_similarity(x, torch.relu(x), 1, 3.0)
+torch.linalg.vecdot(x, torch.relu(x))
+torch.ops.aten.linalg_vecdot(x, torch.sigmoid(x), dim=1)
 """
 # Of all of x.
 WHOLE = """
@@ -198,6 +223,11 @@ OWN = {
     "torch.ops.aten.margin_ranking_loss(x, y, x, margin=0.7, reduction=0)": INTEGER,
     "torch.ops.aten.poisson_nll_loss(x, y, True, False, 1e-8, 0)": INTEGER,
     "torch.ops.aten.poisson_nll_loss(x, y, False, False, 1e-3, 0)": INTEGER,
+    "torch.full_like(x, -0.0)": INTEGER,
+    "torch.full_like(x, -math.inf)": INTEGER,
+    "torch.full_like(x, 0.1)": INTEGER,
+    "torch.full_like(x, 100)": (torch.bool,),
+    "torch.ops.aten.fill(x, 0.3)": INTEGER,
     "torch.pairwise_distance(x, torch.relu(x))": INTEGER,
     "torch.pairwise_distance(x, torch.relu(x), math.inf, 0.3)": INTEGER,
     "torch.pairwise_distance(x, torch.relu(x), 1.0, 0.3, keepdim=True)": INTEGER,
@@ -313,7 +343,7 @@ def test_pointwise_operators_give_what_libtorch_gives(dtype, tmp_path):
     statements = [f"v{i} = {text}; w{i} = torch.isnan(v{i})" for i, text in enumerate(expected)]
     names = [f"{letter}{i}" for i in range(len(expected)) for letter in "vw"]
     got, operators = run(tmp_path, program("xy", [s for both in statements for s in both.split("; ")], names), x, y)
-    assert operators == {"hearth::fused"}
+    assert operators - {"aten::select", "aten::size", "aten::slice"} == {"hearth::fused"}
     assert len(got) == 2 * len(expected)
     for (text, value), result in zip(expected.items(), got[::2]):
         eps = torch.finfo(value.dtype).eps if value.dtype.is_floating_point else 0.0
@@ -322,6 +352,8 @@ def test_pointwise_operators_give_what_libtorch_gives(dtype, tmp_path):
         spread = value.double().abs() * error
         if any(name in text for name in ("logaddexp", "cross_entropy", "kl_div", "ndtr", "poisson")):  # what they add up may cancel
             spread = spread + (x.double().abs() + y.double().abs() + 1).nan_to_num(0, 0, 0) * error
+        if "erfinv" in text:  # where erf is flat
+            spread = spread + value.double().square().exp().nan_to_num(0, 0, 0) * error
         if UNITS[text] > 0 and value.dtype.is_floating_point:  # some of LibTorch's kernels take the smallest numbers for 0
             spread = spread + 2 * torch.finfo(value.dtype).smallest_normal
         bad = differing(value, result, text, spread)

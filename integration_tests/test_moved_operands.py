@@ -1,14 +1,18 @@
 """Operators that copy elements to other places (jit/definitions/place_rules.h), each in a chain that is one kernel, beside
-what LibTorch gives: concatenation, padding, nearest neighbours, gates. In several dtypes and layouts, of odd sizes and
-sizes of 1, of parts of tensors, and of none."""
+what LibTorch gives: concatenation, padding, nearest neighbours, gates, shuffles, repetition, mirrors, triangles. In several
+dtypes and layouts, of odd sizes and sizes of 1, of parts of tensors, and of none."""
 
 import pytest
 import torch
 
-from integration_tests.test_kernel_rules import program, run
+from integration_tests.test_kernel_rules import program, run, taken
 
 DTYPES = (torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int64, torch.uint8, torch.bool)
-COPIES = {"aten::cat", "aten::concat", "aten::concatenate", "aten::constant_pad_nd", "aten::pad", "aten::upsample_nearest2d", "aten::glu"}
+COPIES = {"aten::cat", "aten::concat", "aten::concatenate", "aten::constant_pad_nd", "aten::pad", "aten::glu"}
+COPIES |= {f"aten::{name}" for name in "hstack vstack dstack column_stack flip fliplr flipud pixel_shuffle pixel_unshuffle".split()}
+COPIES |= {f"aten::{name}" for name in "channel_shuffle native_channel_shuffle repeat tile repeat_interleave tril triu diff slice_scatter".split()}
+COPIES |= {f"aten::{edge}_pad{rank}d" for edge in ("reflection", "replication") for rank in (1, 2, 3)}
+COPIES |= {f"aten::{nearest}{rank}d" for nearest in ("upsample_nearest", "_upsample_nearest_exact") for rank in (1, 2, 3)}
 
 # Of x [n, 34, h, w], y [n, 25, h, w] and z [n, 1, h, w], in one layout. Loops are long enough to be worth it
 # (passes/fuse.cpp).
@@ -31,19 +35,74 @@ torch.ops.aten.upsample_nearest2d(x, [2 * x.size(2), 2 * x.size(3)], None)
 torch.ops.aten.upsample_nearest2d(x, None, [2.0, 3.0])
 torch.ops.aten.upsample_nearest2d(y, None, [1.0, 4.0])
 torch.ops.aten.upsample_nearest2d(x, None, [7.0, 2.0])
+torch.hstack([y, x])
+torch.vstack([y, y, y])
+torch.dstack([y, y, y, y])
+torch.column_stack([y, x, y])
 torch.ops.aten.glu(x, 1)
 torch.ops.aten.glu(torch.cat([x, x], 3), 3)
+"""
+# Likewise, where LibTorch takes such dtypes and sizes.
+MOVES = """
+torch.ops.aten.pad(x, [1, 2, 3, 0], "circular")
+torch.ops.aten.pad(x, [0, 2, 3, 1], "reflect")
+torch.ops.aten.pad(x, [1, 0, 5, 9], "replicate")
+torch.ops.aten.reflection_pad1d(x.flatten(1, 2), [4, 3])
+torch.ops.aten.reflection_pad2d(x, [18, 1, 0, 6])
+torch.ops.aten.reflection_pad3d(x.unflatten(1, [17, 2]), [1, 2, 3, 0, 1, 1])
+torch.ops.aten.replication_pad1d(x.flatten(1, 2), [0, 30])
+torch.ops.aten.replication_pad2d(x, [1, 0, 2, 2])
+torch.ops.aten.replication_pad3d(x.unflatten(1, [17, 2]), [1, 2, 3, 0, 1, 7])
+torch.flip(x, [1, 3])
+torch.flip(x, [-1])
+torch.fliplr(x)
+torch.flipud(x)
+torch.pixel_shuffle(x[:, :32], 2)
+torch.pixel_shuffle(x[:, :18], 3)
+torch.pixel_unshuffle(x.reshape(x.size(0), x.size(2), x.size(3), 34)[:, :, :18], 2)
+torch.channel_shuffle(x, 17)
+torch.ops.aten.native_channel_shuffle(x, 2)
+x.repeat(1, 2, 1, 3)
+x.repeat(2, 1, 1, 4)
+x.repeat(1, 1, 6, 1)
+x.repeat(3, 1, 1, 1, 1)
+z.repeat(1, 16, 1, 1)
+torch.tile(x, [2, 1])
+torch.repeat_interleave(x, 2, 1)
+torch.repeat_interleave(x, 3, -1)
+torch.tril(x)
+torch.tril(y, -2)
+torch.triu(x, 3)
+torch.diff(x)
+torch.diff(x, dim=1)
+torch.diff(y, 1, 2)
+torch.slice_scatter(x, y, 1, 3, 28)
+torch.slice_scatter(x, x[:, :17], 1, 0, 34, 2)
+torch.slice_scatter(x, x[:, :, :4], 2, -5, -1)
+torch.ops.aten._upsample_nearest_exact2d(x, [2 * x.size(2), 2 * x.size(3)], None)
+torch.ops.aten._upsample_nearest_exact2d(x, None, [3.0, 1.0])
+torch.ops.aten._upsample_nearest_exact1d(x.flatten(1, 2), [57])
+torch.ops.aten._upsample_nearest_exact3d(x.unflatten(1, [17, 2]), [4, 7, 38])
+torch.ops.aten.upsample_nearest1d(x.flatten(1, 2), [57])
+torch.ops.aten.upsample_nearest3d(x.unflatten(1, [17, 2]), [4, 7, 38])
 """
 FLOATING_ONLY = ("glu", "upsample")
 # LibTorch's own: facts do not tell in which order the result lies, or another copy reads it. Of parts, neither do they
 # of what is padded or gated; with one channel, images lie in both orders.
 OWN = ("float64", "-1, 2, 0, -1", "glu(torch.cat")
-OWN_IN_LAYOUT = {"contiguous": (), "channels_last": ("z]", "z,"), "parts": ("pad", "glu")}
+# What else lies in another order than its operand, or in loops too short.
+OTHER_ORDER = ("circular", "pad3d", "repeat(", "repeat_i", "tile", "tril", "triu", "diff", "pixel_shuffle", "3d(x.unflatten")
+OWN_IN_LAYOUT = {
+    "contiguous": (),
+    "channels_last": ("z]", "z,", *OTHER_ORDER),
+    "parts": ("pad(x", "pad(y", "constant_pad", "glu", "tril", "triu", "diff", "slice_scatter"),
+}
 
 
-def chains(dtype):
+def chains(dtype, **tensors):
     floating = dtype.is_floating_point
-    return [text for text in CHAINS.strip().splitlines() if floating or not any(word in text for word in FLOATING_ONLY)]
+    texts = [text for text in CHAINS.strip().splitlines() if floating or not any(word in text for word in FLOATING_ONLY)]
+    return texts + [text for text in MOVES.strip().splitlines() if taken(text, **tensors) is not None]
 
 
 def images(dtype, layout, size, channels, seed):
@@ -77,7 +136,7 @@ def test_copies_are_read_where_they_come_from(dtype, layout, tmp_path):
         inside = [one[:, :, :, 4:23] for one in (x, y, z)]
     own = (*OWN, *OWN_IN_LAYOUT[layout])
     for is_own in (False, True):
-        texts = [text for text in chains(dtype) if any(word in text for word in own) == is_own]
+        texts = [text for text in chains(dtype, x=inside[0], y=inside[1], z=inside[2]) if any(word in text for word in own) == is_own]
         source, results = program_of(slices, texts)
         got, operators = run(tmp_path, program("xyz", source, results), x, y, z)
         for text, result in zip(texts, got):
@@ -85,14 +144,14 @@ def test_copies_are_read_where_they_come_from(dtype, layout, tmp_path):
             assert expected.dtype == result.dtype and expected.shape == result.shape, text
             tolerance = 4 * torch.finfo(dtype).eps if "glu" in text else 0
             assert torch.allclose(expected.double(), result.double(), rtol=tolerance, atol=0), text
-        assert is_own or not operators & COPIES
+        assert is_own or not operators & COPIES, operators & COPIES
 
 
 @pytest.mark.parametrize("layout", ["contiguous", "channels_last"])
 @pytest.mark.parametrize("size", [(1, 1, 1), (1, 5, 1), (3, 1, 4), (0, 3, 5), (1, 33, 65)], ids=str)
 def test_sizes_of_one_and_none(size, layout, tmp_path):
     x, y, z = (images(torch.float32, layout, size, channels, channels) for channels in (34, 25, 1))
-    texts = [text for text in chains(torch.float32) if size[0] > 0 or "upsample" not in text]
+    texts = [text for text in chains(torch.float32, x=x, y=y, z=z) if size[0] > 0 or "upsample" not in text]
     texts = [text for text in texts if min(size[1:]) > 1 or "-1" not in text]
     source, results = program_of([], texts)
     got, _ = run(tmp_path, program("xyz", source, results), x, y, z)

@@ -45,6 +45,13 @@ class Program {
     }
     text_ = "graph(%x : Tensor, %y : Tensor, %w : Tensor, %i : Tensor, %b : Tensor, %s : Tensor):\n" + constants_ +
             (statement.find("%xs") == std::string::npos ? "" : "  %xs : List[Tensor] = prim::ListConstruct(%x, %x)\n") +
+            (statement.find("%rows") == std::string::npos
+                 ? ""
+                 : "  %rows : List[Optional[Tensor]] = prim::ListConstruct(%i)\n") +
+            (statement.find("%columns") == std::string::npos
+                 ? ""
+                 : "  %none : NoneType = prim::Constant[value=None]()\n"
+                   "  %columns : List[Optional[Tensor]] = prim::ListConstruct(%none, %i)\n") +
             "  %r : " + type + " = " + line + "\n  return (%r)\n";
   }
   const std::string& text() const { return text_; }
@@ -188,6 +195,59 @@ const std::vector<std::pair<const char*, const char*>>& Statements() {
       {"Tensor", "aten::diff(%x, {int:1}, {int:0}, %x, {NoneType:None})"},
       {"Tensor", "aten::flip(%x, {List[int]:[2]})"},
       {"Tensor", "aten::roll(%x, {List[int]:[1]}, {List[int]:[2]})"},
+      {"Tensor", "aten::flip(%x, {List[int]:[1, -1]})"},
+      {"Tensor", "aten::flipud(%y)"},
+      {"Tensor", "aten::erfinv(%x)"},
+      {"Tensor", "aten::linalg_vecdot(%x, %x, {int:1})"},
+      {"Tensor", "aten::pixel_shuffle(%x, {int:2})"},
+      {"Tensor", "aten::pixel_unshuffle(%x, {int:2})"},
+      {"Tensor", "aten::channel_shuffle(%x, {int:3})"},
+      {"Tensor", "aten::native_channel_shuffle(%x, {int:1})"},
+      {"Tensor", "aten::tile(%x, {List[int]:[2, 1]})"},
+      {"Tensor", "aten::tile(%y, {List[int]:[1, 1, 2, 1, 3]})"},
+      {"Tensor", "aten::repeat_interleave.self_int(%x, {int:3}, {int:-1}, {NoneType:None})"},
+      {"Tensor", "aten::vstack(%xs)"},
+      {"Tensor", "aten::dstack(%xs)"},
+      {"Tensor", "aten::column_stack(%xs)"},
+      {"Tensor", "aten::diff(%x, {int:1}, {int:1}, {NoneType:None}, {NoneType:None})"},
+      {"Tensor", "aten::diff(%y, {int:1}, {int:0}, {NoneType:None}, {NoneType:None})"},
+      {"Tensor", "aten::tril(%x, {int:-1})"},
+      {"Tensor",
+       "aten::full_like(%x, {float:0.5}, {NoneType:None}, {NoneType:None}, {NoneType:None}, {NoneType:None}, "
+       "{NoneType:None})"},
+      {"Tensor", "aten::full_like(%x, {int:2}, {int:3}, {NoneType:None}, {NoneType:None}, {NoneType:None}, {int:0})"},
+      {"Tensor",
+       "aten::new_full(%x, {List[int]:[2, 5]}, {int:1}, {NoneType:None}, {NoneType:None}, {NoneType:None}, "
+       "{NoneType:None})"},
+      {"Tensor", "aten::reflection_pad1d(%x, {List[int]:[1, 0]})"},
+      {"Tensor", "aten::reflection_pad2d(%x, {List[int]:[1, 0, 1, 1]})"},
+      {"Tensor", "aten::reflection_pad2d(%y, {List[int]:[0, 0, 0, 0]})"},
+      {"Tensor", "aten::reflection_pad3d(%x, {List[int]:[1, 1, 1, 0, 0, 1]})"},
+      {"Tensor", "aten::replication_pad1d(%x, {List[int]:[1, 0]})"},
+      {"Tensor", "aten::replication_pad2d(%x, {List[int]:[1, 0, 1, 1]})"},
+      {"Tensor", "aten::replication_pad2d(%y, {List[int]:[0, 0, 0, 0]})"},
+      {"Tensor", "aten::replication_pad3d(%x, {List[int]:[1, 1, 1, 0, 0, 1]})"},
+      {"Tensor", "aten::pad(%x, {List[int]:[1, 1, 1, 0]}, {str:\"replicate\"}, {NoneType:None})"},
+      {"Tensor", "aten::pad(%x, {List[int]:[1, 1, 1, 0]}, {str:\"circular\"}, {NoneType:None})"},
+      {"Tensor", "aten::pad(%x, {List[int]:[1, 0, 0, 1, 1, 1]}, {str:\"reflect\"}, {NoneType:None})"},
+      {"Tensor", "aten::_upsample_nearest_exact1d(%x, {List[int]:[7]}, {NoneType:None})"},
+      {"Tensor", "aten::_upsample_nearest_exact2d(%x, {List[int]:[8, 7]}, {NoneType:None}, {NoneType:None})"},
+      {"Tensor",
+       "aten::_upsample_nearest_exact3d(%x, {List[int]:[3, 8, 7]}, {NoneType:None}, {NoneType:None}, {NoneType:None})"},
+      {"Tensor",
+       "aten::upsample_nearest3d(%x, {List[int]:[3, 8, 7]}, {NoneType:None}, {NoneType:None}, {NoneType:None})"},
+      {"Tensor", "aten::upsample_linear1d(%x, {List[int]:[7]}, {bool:False}, {NoneType:None})"},
+      {"Tensor",
+       "aten::upsample_trilinear3d(%x, {List[int]:[3, 8, 7]}, {bool:True}, {NoneType:None}, {NoneType:None}, "
+       "{NoneType:None})"},
+      {"Tensor",
+       "aten::max_pool1d(%x, {List[int]:[2]}, {List[int]:[1]}, {List[int]:[0]}, {List[int]:[1]}, {bool:False})"},
+      {"Tensor",
+       "aten::max_pool3d(%x, {List[int]:[2]}, {List[int]:[1]}, {List[int]:[0]}, {List[int]:[1]}, {bool:False})"},
+      {"Tensor", "aten::avg_pool1d(%x, {List[int]:[2]}, {List[int]:[2]}, {List[int]:[1]}, {bool:False}, {bool:True})"},
+      {"Tensor",
+       "aten::avg_pool3d(%x, {List[int]:[2]}, {List[int]:[2]}, {List[int]:[1]}, {bool:False}, {bool:True}, "
+       "{NoneType:None})"},
       {"Tensor", "aten::add.Tensor(%x, %y, {int:1})"},
       {"Tensor", "aten::add.Tensor(%x, %s, {int:1})"},
       {"Tensor", "aten::add.Tensor(%s, %i, {int:1})"},
@@ -298,6 +358,12 @@ const std::vector<std::pair<const char*, const char*>>& Statements() {
       {"Tensor", "aten::embedding(%i, %i, {int:-1}, {bool:False}, {bool:False})"},
       {"Tensor", "aten::index_select(%x, {int:3}, %s)"},
       {"Tensor", "aten::gather(%i, {int:0}, %i, {bool:False})"},
+      {"Tensor", "aten::take_along_dim(%y, %i, {int:0})"},
+      {"Tensor", "aten::take_along_dim(%y, %i, {int:-1})"},
+      {"Tensor", "aten::take_along_dim(%x, %i, {NoneType:None})"},
+      {"Tensor", "aten::index.Tensor(%x, %rows)"},
+      {"Tensor", "aten::index.Tensor(%i, %columns)"},
+      {"Tensor", "aten::index.Tensor(%y, %columns)"},
       {"Tensor", "aten::nonzero(%x)"},
       {"Tensor", "aten::cat(%xs, {int:0})"},
       {"Tensor", "aten::cat(%xs, {int:2})"},

@@ -20,6 +20,7 @@ class Scalar;
 class Call;  // fact_rules.h
 class Operator;
 class ScalarCall;
+struct Gather;
 struct PlaceRule;
 struct RowRule;
 struct ValueFacts;
@@ -93,7 +94,8 @@ struct IntoOverload {
   const char* overload = nullptr;
 };
 
-using ScalarRule = fuser::Scalar (*)(ScalarCall&);  // scalar_rules.h
+using GatherRule = std::optional<Gather> (*)(const Call&);  // gather_rules.h
+using ScalarRule = fuser::Scalar (*)(ScalarCall&);          // scalar_rules.h
 // Gives facts about the results of a call.
 using FactRule = void (*)(Call&);
 // What an operator with one operand gives of a tensor with these facts, where that is the same in every run.
@@ -111,6 +113,8 @@ struct OperatorDefinition {
   const RowRule* row = nullptr;
   // Likewise of one whose elements are those of operands in other places (place_rules.h).
   const PlaceRule* place = nullptr;
+  // Likewise of one whose elements are picked by the numbers in an operand (gather_rules.h).
+  GatherRule gather = nullptr;
   FactRule number = nullptr;  // of overloads that give an int
   FactAnswer answer = nullptr;
   // There is a form with `_` at its name's end, which writes its first operand and gives it back; that keeps its sizes,

@@ -238,17 +238,15 @@ void Resample(Call& call, size_t spatial, const std::optional<KnownSizes>& to) {
     call.Give(i, call.in(0), i == 0 ? call.in(0).dtype : Dtype(c10::kLong), sizes);
   }
 }
-size_t SpatialRank(const Call& call) {
-  const std::string_view name = call.node().kind().toUnqualString();
-  for (size_t rank = 1; rank <= 3; ++rank) {
-    if (name.find(static_cast<char>('0' + rank)) != std::string_view::npos) return rank;
-  }
-  return 3;
-}
 // The maxima are in the format that the input suggests, means in the default order.
 StrideOrder OrderOfPooledVolumes(Call& call) {
   if (call.node().kind() != c10::aten::max_pool3d) return StrideOrder::Default(true);
   return SuggestedFormat(call.sizes(), call.in(0)) ? OrderOfSuggested(call.sizes(), call.in(0)) : StrideOrder();
+}
+// Whether sequences lie in the default order, also as images of one row.
+bool HasLengthsThatShow(Call& call) {
+  const ValueFacts& in = call.in(0);
+  return in.default_strides() && in.sizes && !in.sizes->empty() && call.sizes().IsAtLeast(in.sizes->back(), 2);
 }
 void Pool(Call& call) {
   const size_t spatial = SpatialRank(call);
@@ -269,6 +267,7 @@ void Pool(Call& call) {
   }
   Resample(call, spatial, to);
   if (spatial == 3 && call.in(0).rank() == 5u) return call.GiveOrder(OrderOfPooledVolumes(call));
+  if (spatial == 1 && HasLengthsThatShow(call)) call.GiveOrder(StrideOrder::Default(true));
   if (spatial != 2 || call.in(0).rank() != 4u) return;
   // As if by single steps: where sizes are rounded up, the last window may stand beyond.
   const bool keeps_ambiguity = OneGivesOne(At(kernel, 0), 1, At(padding, 0), At(dilation, 0)) &&
@@ -308,12 +307,21 @@ void AverageOfVolumes(Call& call) {
   if (are_pixels || is_default || has_several(2) || has_several(3) || has_several(4))
     call.GiveOrder(StrideOrder::Default(is_default || !are_pixels));
 }
+// Of sequences and volumes.
+StrideOrder OrderOfResampled(Call& call) {
+  if (SpatialRank(call) == 1) return StrideOrder::Default(true);
+  const auto format = call.in(0).rank() == 5u ? SuggestedFormat(call.sizes(), call.in(0)) : std::nullopt;
+  if (format == c10::MemoryFormat::Contiguous) return StrideOrder::Default(true);
+  return format == c10::MemoryFormat::ChannelsLast3d ? StrideOrder::ChannelsLast3d(true) : StrideOrder();
+}
 // In the format that the input suggests; there may be more pixels than the input has. One pixel is dense in both.
 void ResampleTo(Call& call) {
   auto to = call.numbers("output_size");
   if (!to) to = SizesByFactors(call, SpatialRank(call));
   Resample(call, SpatialRank(call), to);
   if (call.node().kind() == c10::aten::adaptive_avg_pool3d && call.in(0).rank() == 5u) return AverageOfVolumes(call);
+  if (DefinitionOf(call.node().kind()).kind == OperatorClass::kResampling && SpatialRank(call) != 2)
+    return call.GiveOrder(OrderOfResampled(call));
   if (SpatialRank(call) != 2 || call.in(0).rank() != 4u) return;
   const auto format = SuggestedFormat(call.sizes(), call.in(0));
   for (size_t i = 0; i < call.num_outputs(); ++i) {
@@ -331,6 +339,20 @@ void BatchNorm(Call& call) {
   if (call.in(0).rank() == 4u || call.in(0).rank() == 5u) call.GiveOrder(OrderOfSuggested(call.sizes(), call.in(0)));
 }
 
+// With elements of the input, reflected or repeated: on a CPU, in the format that the input suggests.
+StrideOrder OrderOfPaddedByElements(Call& call) {
+  const ValueFacts& in = call.in(0);
+  const auto pad = call.numbers(call.has("padding") ? "padding" : "pad");
+  if (!pad || !in.rank() || !in.device) return {};
+  if (pad->size() == 2) return StrideOrder::Default(true);
+  if (!in.device->is_cpu()) return in.contiguous() ? StrideOrder::Default(true) : StrideOrder();
+  if (*in.rank() < 4) return StrideOrder::Default(true);
+  const auto format = SuggestedFormat(call.sizes(), in);
+  if (format == c10::MemoryFormat::Contiguous) return StrideOrder::Default(true);
+  if (format == c10::MemoryFormat::ChannelsLast) return StrideOrder::ChannelsLast(true);
+  return format == c10::MemoryFormat::ChannelsLast3d ? StrideOrder::ChannelsLast3d(true) : StrideOrder();
+}
+
 // Two numbers a dimension, from the last one on.
 void Pad(Call& call) {
   std::optional<KnownSizes> sizes = call.in(0).sizes;
@@ -346,6 +368,9 @@ void Pad(Call& call) {
   call.Give(0, call.in(0), call.in(0).dtype, std::move(sizes));
   const c10::IValue* mode = call.has("mode") ? call.constant("mode") : nullptr;
   const bool is_constant = !call.has("mode") || (mode != nullptr && mode->toStringRef() == "constant");
+  const bool is_circular = mode != nullptr && mode->toStringRef() == "circular";
+  if (is_circular) return call.GiveOrder(StrideOrder::Default(true));
+  if (call.has("padding") || (mode != nullptr && !is_constant)) return call.GiveOrder(OrderOfPaddedByElements(call));
   const StrideOrder& before = call.in(0).order;
   const bool is_image = before.is_default() || before.has_channels_last();
   if (!is_constant || !is_image || !pad || !SuggestedFormat(call.sizes(), call.in(0))) return;
@@ -387,13 +412,13 @@ const OperatorDefinition kDefinitions[] = {
     {.name = "hearth::add_convolution", .kind = kConvolution, .facts = PlannedConvolution, .in_place = true},
     {.name = "aten::batch_norm", .kind = kNormalization, .facts = BatchNorm, .hides_writes = true},
     {.name = "aten::native_batch_norm", .kind = kNormalization, .facts = BatchNorm, .hides_writes = true},
-    {.name = "aten::max_pool1d", .kind = kPooling, .facts = Pool},
+    {.name = "aten::max_pool1d", .kind = kPooling, .facts = Pool, .place = &place::kMaxPool},
     {.name = "aten::max_pool2d", .kind = kPooling, .facts = Pool, .place = &place::kMaxPool},
-    {.name = "aten::max_pool3d", .kind = kPooling, .facts = Pool},
+    {.name = "aten::max_pool3d", .kind = kPooling, .facts = Pool, .place = &place::kMaxPool},
     {.name = "aten::max_pool2d_with_indices", .kind = kPooling, .facts = Pool},
-    {.name = "aten::avg_pool1d", .kind = kPooling, .facts = Pool},
+    {.name = "aten::avg_pool1d", .kind = kPooling, .facts = Pool, .place = &place::kAveragePool},
     {.name = "aten::avg_pool2d", .kind = kPooling, .facts = Pool, .place = &place::kAveragePool},
-    {.name = "aten::avg_pool3d", .kind = kPooling, .facts = Pool},
+    {.name = "aten::avg_pool3d", .kind = kPooling, .facts = Pool, .place = &place::kAveragePool},
     {.name = "aten::adaptive_avg_pool1d", .kind = kPooling, .facts = ResampleTo},
     {.name = "aten::adaptive_avg_pool2d", .kind = kPooling, .facts = ResampleTo},
     {.name = "aten::adaptive_avg_pool3d", .kind = kPooling, .facts = ResampleTo},
@@ -401,17 +426,32 @@ const OperatorDefinition kDefinitions[] = {
     {.name = "aten::upsample_nearest1d", .kind = kResampling, .facts = ResampleTo, .place = &place::kNearest},
     {.name = "aten::upsample_nearest2d", .kind = kResampling, .facts = ResampleTo, .place = &place::kNearest},
     {.name = "aten::upsample_nearest3d", .kind = kResampling, .facts = ResampleTo, .place = &place::kNearest},
-    {.name = "aten::upsample_linear1d", .kind = kResampling, .facts = ResampleTo},
-    {.name = "aten::upsample_bilinear2d", .kind = kResampling, .facts = ResampleTo, .place = &place::kBilinear},
+    {.name = "aten::_upsample_nearest_exact1d",
+     .kind = kResampling,
+     .facts = ResampleTo,
+     .place = &place::kNearestExact},
+    {.name = "aten::_upsample_nearest_exact2d",
+     .kind = kResampling,
+     .facts = ResampleTo,
+     .place = &place::kNearestExact},
+    {.name = "aten::_upsample_nearest_exact3d",
+     .kind = kResampling,
+     .facts = ResampleTo,
+     .place = &place::kNearestExact},
+    {.name = "aten::upsample_linear1d", .kind = kResampling, .facts = ResampleTo, .place = &place::kLinear},
+    {.name = "aten::upsample_bilinear2d", .kind = kResampling, .facts = ResampleTo, .place = &place::kLinear},
+    {.name = "aten::upsample_trilinear3d", .kind = kResampling, .facts = ResampleTo, .place = &place::kLinear},
     {.name = "aten::upsample_bicubic2d", .kind = kResampling, .facts = ResampleTo},
     {.name = "aten::im2col", .kind = kIndexing, .facts = Columns},
     {.name = "aten::col2im", .kind = kIndexing, .facts = ImageOfColumns},
     {.name = "aten::pad", .kind = kIndexing, .facts = Pad, .place = &place::kPad},
     {.name = "aten::constant_pad_nd", .kind = kIndexing, .facts = Pad, .place = &place::kPad},
-    {.name = "aten::reflection_pad1d", .kind = kIndexing, .facts = Pad},
-    {.name = "aten::reflection_pad2d", .kind = kIndexing, .facts = Pad},
-    {.name = "aten::replication_pad1d", .kind = kIndexing, .facts = Pad},
-    {.name = "aten::replication_pad2d", .kind = kIndexing, .facts = Pad},
+    {.name = "aten::reflection_pad1d", .kind = kIndexing, .facts = Pad, .place = &place::kPad},
+    {.name = "aten::reflection_pad2d", .kind = kIndexing, .facts = Pad, .place = &place::kPad},
+    {.name = "aten::reflection_pad3d", .kind = kIndexing, .facts = Pad, .place = &place::kPad},
+    {.name = "aten::replication_pad1d", .kind = kIndexing, .facts = Pad, .place = &place::kPad},
+    {.name = "aten::replication_pad2d", .kind = kIndexing, .facts = Pad, .place = &place::kPad},
+    {.name = "aten::replication_pad3d", .kind = kIndexing, .facts = Pad, .place = &place::kPad},
     {.name = "aten::grid_sampler", .kind = kResampling, .facts = SampleGrid},
     {.name = "aten::grid_sampler_2d", .kind = kResampling, .facts = SampleGrid},
     {.name = "aten::grid_sampler_3d", .kind = kResampling, .facts = SampleGrid},

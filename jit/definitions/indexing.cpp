@@ -1,10 +1,13 @@
 // What joins tensors and what picks elements of them by position.
 #include <algorithm>
+#include <initializer_list>
 #include <utility>
 
 #include "jit/definitions/definition_lists.h"
 #include "jit/definitions/fact_rules.h"
+#include "jit/definitions/gather_rules.h"
 #include "jit/definitions/place_rules.h"
+#include "jit/definitions/pointwise_facts.h"
 
 namespace hearth {
 namespace {
@@ -55,11 +58,10 @@ StrideOrder OrderOfConcatenation(Call& call, const std::vector<ValueFacts>& part
   return of_channels && images ? common.order.Inexact() : StrideOrder();
 }
 
-void Concatenate(Call& call) {
+void Concatenate(Call& call, std::optional<int64_t> dim) {
   const ValueFacts& list = call.in(0);
   ValueFacts common = CommonElement(list);
   if (!common.is_tensor()) return;
-  const auto dim = call.number("dim");
   std::optional<KnownSizes> sizes = common.sizes;
   if (sizes && !sizes->empty()) {
     const auto at = Dimension(dim, sizes->size());
@@ -74,6 +76,14 @@ void Concatenate(Call& call) {
   }
   call.Give(0, common, common.dtype, std::move(sizes));
   call.GiveOrder(OrderOfConcatenation(call, list.elements, common, dim));
+}
+
+void Concatenate(Call& call) { Concatenate(call, call.number("dim")); }
+// Of tensors that all have the dimension along which they are joined.
+void StackAlong(Call& call) {
+  const std::optional<size_t> rank = CommonElement(call.in(0)).rank();
+  const std::optional<size_t> dim = rank ? DimensionOfJoin(call, *rank) : std::nullopt;
+  if (dim) Concatenate(call, static_cast<int64_t>(*dim));
 }
 
 // Some channels of what concatenation gives, in the same format.
@@ -143,6 +153,7 @@ void Stack(Call& call) {
 void Index(Call& call) {
   const ValueFacts& list = call.in(1);
   std::optional<KnownSizes> sizes;
+  bool in_order = false;
   if (list.kind == Kind::kList && call.in(0).rank()) {
     size_t removed = 0, added = 0, first = 0;
     bool known = true;
@@ -161,16 +172,35 @@ void Index(Call& call) {
       sizes = call.in(0).sizes;
       const auto at = sizes->erase(sizes->begin() + static_cast<std::ptrdiff_t>(first));
       sizes->insert(at, only->sizes->begin(), only->sizes->end());
+      in_order = only->contiguous();
     }
   }
   call.Give(0, call.in(0), call.in(0).dtype, std::move(sizes));
+  // Of operands in that order; the strides of dimensions of one element may be any.
+  if (in_order && call.in(0).contiguous()) call.GiveOrder(StrideOrder::Default(false));
 }
 void IndexSelect(Call& call) {
   call.Give(0, call.in(0), call.in(0).dtype,
             WithSize(call.in(0).sizes, call.number("dim"),
                      call.in(2).rank() == 1u ? call.in(2).sizes->front() : KnownSize()));
+  call.GiveOrder(StrideOrder::Default(true));
 }
-void Gather(Call& call) { call.Give(0, call.in(0), call.in(0).dtype, call.in(2).sizes); }
+void PickAlong(Call& call) {
+  call.Give(0, call.in(0), call.in(0).dtype, call.in(2).sizes);
+  call.GiveOrder(StrideOrder::Default(true));
+}
+// The same of operands that are broadcast along the other dimensions.
+void TakeAlong(Call& call) {
+  std::optional<KnownSizes> sizes;
+  if (call.in(0).rank() && call.in(0).rank() == call.in(1).rank() && !call.is_none("dim")) {
+    const auto of_ids = WithSize(call.in(1).sizes, call.number("dim"), KnownSize(1));
+    sizes = Broadcast(call.sizes(), WithSize(call.in(0).sizes, call.number("dim"), KnownSize(1)), of_ids);
+    const auto dim = Dimension(call.number("dim"), call.in(1).sizes->size());
+    sizes = WithSize(std::move(sizes), call.number("dim"), dim ? (*call.in(1).sizes)[*dim] : KnownSize());
+  }
+  call.Give(0, call.in(0), call.in(0).dtype, std::move(sizes));
+  call.GiveOrder(StrideOrder::Default(true));
+}
 // Its first operand, some of whose elements are others.
 void Scatter(Call& call) {
   call.Give(0, call.in(0), call.in(0).dtype, call.in(0).sizes);
@@ -195,7 +225,11 @@ void Sorted(Call& call) {
   call.Give(1, call.in(0), c10::kLong, sizes);
 }
 void Repeat(Call& call) {
-  const auto repeats = call.numbers("repeats");
+  std::optional<KnownSizes> repeats = call.numbers(call.has("dims") ? "dims" : "repeats");
+  // Tiling may be told of fewer dimensions than there are.
+  const size_t rank = call.in(0).rank().value_or(0);
+  if (repeats && call.has("dims") && repeats->size() < rank)
+    repeats->insert(repeats->begin(), rank - repeats->size(), 1);
   std::optional<KnownSizes> sizes = repeats ? UnknownSizes(repeats->size()) : std::nullopt;
   if (sizes && call.in(0).rank() && *call.in(0).rank() <= sizes->size()) {
     const size_t extra = sizes->size() - *call.in(0).rank();
@@ -205,6 +239,7 @@ void Repeat(Call& call) {
     }
   }
   call.Give(0, call.in(0), call.in(0).dtype, std::move(sizes));
+  call.GiveOrder(StrideOrder::Default(true));
 }
 
 void RepeatElements(Call& call) {
@@ -218,6 +253,7 @@ void RepeatElements(Call& call) {
     sizes = WithSize(call.in(0).sizes, call.number("dim"), size);
   }
   call.Give(0, call.in(0), call.in(0).dtype, std::move(sizes));
+  if (!call.is_tensor_type(1)) call.GiveOrder(StrideOrder::Default(true));
 }
 void OneHot(Call& call) {
   std::optional<KnownSizes> sizes = call.in(0).sizes;
@@ -236,19 +272,47 @@ void Gated(Call& call) {
   const StrideOrder& order = call.in(0).order;
   if (order.is_known() && AreStridesDistinct(call.sizes(), *call.out().sizes, order)) call.GiveOrder(order);
 }
-// Channels become pixels.
-void ShufflePixels(Call& call) {
+// What LibTorch copies into a tensor in the format that the input suggests, on a CPU; elsewhere it may be a view.
+void GiveOrderOfShuffled(Call& call) {
+  const ValueFacts& in = call.in(0);
+  if (!call.out().sizes || !in.device || !in.device->is_cpu()) return;
+  const auto format = *in.rank() > 3 ? SuggestedFormat(call.sizes(), in) : c10::MemoryFormat::Contiguous;
+  if (format == c10::MemoryFormat::Contiguous) call.GiveOrder(StrideOrder::Default(true));
+  if (format == c10::MemoryFormat::ChannelsLast) call.GiveOrder(StrideOrder::ChannelsLast(true));
+}
+// Of so many channels and sides. What has no elements stays as it is.
+void GiveShuffledPixels(Call& call, KnownSize channels, KnownSize height, KnownSize width) {
   std::optional<KnownSizes> sizes = call.in(0).sizes;
-  if (sizes && sizes->size() >= 3) {
-    const KnownSize factor = call.computed("upscale_factor");
-    KnownSize* const last = &sizes->back();
-    last[-2] = call.sizes().Divide(last[-2], call.sizes().Multiply(factor, factor));
-    last[-1] = call.sizes().Multiply(last[-1], factor);
-    last[0] = call.sizes().Multiply(last[0], factor);
+  const auto has_elements = [&](KnownSize size) { return call.sizes().IsAtLeast(size, 1); };
+  if (sizes && std::ranges::all_of(*sizes, has_elements)) {
+    std::ranges::copy(std::initializer_list<KnownSize>{channels, height, width}, sizes->end() - 3);
   } else {
-    sizes.reset();
+    sizes = UnknownSizes(call.in(0).rank());
   }
   call.Give(0, call.in(0), call.in(0).dtype, std::move(sizes));
+  GiveOrderOfShuffled(call);
+}
+// Channels become pixels, so many times as many along each side.
+void ShufflePixels(Call& call) {
+  if (call.in(0).rank().value_or(0) < 3) return call.Give(0, call.in(0), call.in(0).dtype, {});
+  const KnownSize* const last = &call.in(0).sizes->back();
+  const KnownSize factor = call.computed("upscale_factor");
+  SizeAlgebra& sizes = call.sizes();
+  GiveShuffledPixels(call, sizes.Divide(last[-2], sizes.Multiply(factor, factor)), sizes.Multiply(last[-1], factor),
+                     sizes.Multiply(last[0], factor));
+}
+// The other way round.
+void UnshufflePixels(Call& call) {
+  if (call.in(0).rank().value_or(0) < 3) return call.Give(0, call.in(0), call.in(0).dtype, {});
+  const KnownSize* const last = &call.in(0).sizes->back();
+  const KnownSize factor = call.computed("downscale_factor");
+  SizeAlgebra& sizes = call.sizes();
+  GiveShuffledPixels(call, sizes.Multiply(last[-2], sizes.Multiply(factor, factor)), sizes.Divide(last[-1], factor),
+                     sizes.Divide(last[0], factor));
+}
+void ShuffleGroups(Call& call) {
+  call.Give(0, call.in(0), call.in(0).dtype, call.in(0).sizes);
+  GiveOrderOfShuffled(call);
 }
 void Unfold(Call& call) {
   std::optional<KnownSizes> sizes = call.in(0).sizes;
@@ -275,14 +339,34 @@ void Outer(Call& call) {
   call.Give(0, call.in(0), Promoted(call, {0, 1}), std::move(sizes));
 }
 
+// The same, perhaps in another order in memory.
+void LikeReordered(Call& call) {
+  facts::Like(call);
+  call.out().order = {};
+}
+// On a GPU it gives the default order, on a CPU one that depends on more.
+void Roll(Call& call) {
+  LikeReordered(call);
+  if (call.in(0).is_tensor() && call.in(0).device && call.in(0).device->is_cuda())
+    call.GiveOrder(StrideOrder::Default(true));
+}
+
 using enum OperatorClass;
 
 const OperatorDefinition kDefinitions[] = {
+    {.name = "aten::tril", .kind = kIndexing, .facts = facts::Like, .place = &place::kLowerTriangle, .in_place = true},
+    {.name = "aten::triu", .kind = kIndexing, .facts = facts::Like, .place = &place::kUpperTriangle, .in_place = true},
+    {.name = "aten::roll", .kind = kIndexing, .facts = Roll, .place = &place::kRoll},
+    {.name = "aten::flip", .kind = kIndexing, .facts = facts::LikeInOrder, .place = &place::kFlip},
+    {.name = "aten::fliplr", .kind = kIndexing, .facts = facts::LikeInOrder, .place = &place::kFlip},
+    {.name = "aten::flipud", .kind = kIndexing, .facts = facts::LikeInOrder, .place = &place::kFlip},
+    {.name = "aten::rot90", .kind = kIndexing, .facts = LikeReordered, .hides_aliases = true},
     {.name = "aten::masked_select", .kind = kIndexing, .facts = MaskedSelect},
-    {.name = "aten::repeat_interleave", .kind = kIndexing, .facts = RepeatElements},
+    {.name = "aten::repeat_interleave", .kind = kIndexing, .facts = RepeatElements, .place = &place::kRepeatElements},
     {.name = "aten::one_hot", .kind = kIndexing, .facts = OneHot},
     {.name = "aten::glu", .kind = kIndexing, .facts = Gated, .place = &place::kGated},
-    {.name = "aten::pixel_shuffle", .kind = kIndexing, .facts = ShufflePixels},
+    {.name = "aten::pixel_shuffle", .kind = kIndexing, .facts = ShufflePixels, .place = &place::kShufflePixels},
+    {.name = "aten::pixel_unshuffle", .kind = kIndexing, .facts = UnshufflePixels, .place = &place::kUnshufflePixels},
     {.name = "aten::unfold", .kind = kView, .facts = Unfold},
     {.name = "aten::_unique2", .kind = kIndexing, .facts = Unique},
     {.name = "aten::outer", .kind = kProduct, .facts = Outer},
@@ -297,29 +381,42 @@ const OperatorDefinition kDefinitions[] = {
     {.name = "hearth::channel_shuffle", .kind = kJoin, .facts = ShuffleChannels},
     {.name = "hearth::spread_channels", .kind = kIndexing, .facts = SpreadChannels},
     {.name = "aten::stack", .kind = kJoin, .facts = Stack, .autocast = AutocastPolicy::kWidest},
-    {.name = "aten::index", .kind = kIndexing, .facts = Index},
-    {.name = "aten::index_select", .kind = kIndexing, .facts = IndexSelect},
-    {.name = "aten::gather", .kind = kIndexing, .facts = Gather},
+    {.name = "aten::index", .kind = kIndexing, .facts = Index, .gather = gather::ByIndex},
+    {.name = "aten::index_select", .kind = kIndexing, .facts = IndexSelect, .gather = gather::ByIndexSelect},
+    {.name = "aten::gather", .kind = kIndexing, .facts = PickAlong, .gather = gather::ByGather},
+    {.name = "aten::take_along_dim", .kind = kIndexing, .facts = TakeAlong, .gather = gather::ByTakeAlongDim},
     {.name = "aten::nonzero", .kind = kIndexing, .facts = Nonzero},
     {.name = "aten::argwhere", .kind = kIndexing, .facts = Nonzero},
     {.name = "aten::sort", .kind = kIndexing, .facts = Sorted},
     {.name = "aten::topk", .kind = kIndexing, .facts = Sorted},
-    {.name = "aten::repeat", .kind = kIndexing, .facts = Repeat},
+    {.name = "aten::repeat", .kind = kIndexing, .facts = Repeat, .place = &place::kRepeat},
+    {.name = "aten::tile", .kind = kIndexing, .facts = Repeat, .place = &place::kRepeat},
     {.name = "aten::index_add", .kind = kIndexing, .facts = Scatter, .in_place = true},
     {.name = "aten::index_copy", .kind = kIndexing, .facts = Scatter, .in_place = true},
     {.name = "aten::index_fill", .kind = kIndexing, .facts = Put, .in_place = true},
-    {.name = "aten::slice_scatter", .kind = kIndexing, .facts = Put},
+    {.name = "aten::slice_scatter", .kind = kIndexing, .facts = Put, .place = &place::kSliceScatter},
     {.name = "aten::select_scatter", .kind = kIndexing, .facts = Put},
     {.name = "aten::index_put", .kind = kIndexing, .facts = Put, .in_place = true, .autocast = AutocastPolicy::kWidest},
     {.name = "aten::masked_scatter", .kind = kIndexing, .facts = Scatter, .in_place = true},
     {.name = "aten::scatter", .kind = kIndexing, .facts = Scatter, .in_place = true},
     {.name = "aten::scatter_add", .kind = kIndexing, .facts = Scatter, .in_place = true},
-    {.name = "aten::vstack", .kind = kJoin},
-    {.name = "aten::hstack", .kind = kJoin},
+    {.name = "aten::vstack", .kind = kJoin, .facts = StackAlong, .place = &place::kConcatenate},
+    {.name = "aten::hstack", .kind = kJoin, .facts = StackAlong, .place = &place::kConcatenate},
+    {.name = "aten::dstack", .kind = kJoin, .facts = StackAlong, .place = &place::kConcatenate},
+    {.name = "aten::column_stack", .kind = kJoin, .facts = StackAlong, .place = &place::kConcatenate},
     {.name = "aten::cartesian_prod", .kind = kJoin, .hides_aliases = true},
     {.name = "aten::combinations", .kind = kJoin, .hides_aliases = true},
     {.name = "aten::block_diag", .kind = kJoin, .hides_aliases = true},
-    {.name = "aten::channel_shuffle", .kind = kIndexing, .hides_aliases = true},
+    {.name = "aten::channel_shuffle",
+     .kind = kIndexing,
+     .facts = ShuffleGroups,
+     .place = &place::kShuffleChannels,
+     .hides_aliases = true},
+    {.name = "aten::native_channel_shuffle",
+     .kind = kIndexing,
+     .facts = ShuffleGroups,
+     .place = &place::kShuffleChannels,
+     .hides_aliases = true},
     {.name = "aten::as_strided_copy", .kind = kIndexing, .looks_at_storage = true},
     {.name = "aten::as_strided_scatter", .kind = kIndexing, .looks_at_storage = true},
 };

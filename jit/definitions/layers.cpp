@@ -1,5 +1,6 @@
 #include "jit/definitions/definition_lists.h"
 #include "jit/definitions/fact_rules.h"
+#include "jit/definitions/gather_rules.h"
 #include "jit/definitions/pointwise_facts.h"
 #include "jit/definitions/row_rules.h"
 #include "jit/libraries/recurrence.h"
@@ -269,7 +270,7 @@ const OperatorDefinition kDefinitions[] = {
     {.name = "hearth::lstm", .kind = kRecurrent, .facts = PlannedRecurrence},
     {.name = "hearth::gru", .kind = kRecurrent, .facts = PlannedRecurrence},
     {.name = "aten::gru_cell", .kind = kRecurrent, .facts = GruCell, .autocast = AutocastPolicy::kReduced},
-    {.name = "aten::embedding", .kind = kIndexing, .facts = Embedding},
+    {.name = "aten::embedding", .kind = kIndexing, .facts = Embedding, .gather = gather::ByEmbedding},
     {.name = "aten::native_layer_norm", .kind = kNormalization, .autocast = AutocastPolicy::kFull},
     {.name = "aten::_batch_norm_impl_index", .kind = kNormalization, .hides_writes = true},
     {.name = "aten::cudnn_batch_norm", .kind = kNormalization, .hides_writes = true},

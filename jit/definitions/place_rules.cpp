@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <map>
-#include <utility>
+#include <string_view>
 
+#include "jit/definitions/definition.h"
 #include "jit/ir/symbols.h"
 
 namespace hearth {
@@ -14,7 +17,11 @@ using fuser::Opcode;
 using fuser::Scalar;
 using Dimensions = std::optional<std::vector<size_t>>;
 
-Scalar Quotient(Scalar a, int64_t b, PlaceCall& c) { return a.With(Opcode::kFloorDivide, c.Integer(b)); }
+Scalar OfPlace(Opcode opcode, Scalar place, int64_t bound, int64_t b, const PlaceCall& c) {
+  if (bound > std::numeric_limits<int32_t>::max()) return place.With(opcode, c.Integer(b));
+  constexpr fuser::Dtype kNarrow = fuser::Dtype::kInt32;
+  return place.To(kNarrow).With(opcode, c.Integer(b).To(kNarrow)).To(fuser::Dtype::kInt64);
+}
 
 // Those along which sizes are constants and the predicate holds; null where it holds of another one.
 template <typename Predicate>
@@ -32,7 +39,7 @@ Dimensions Where(const KnownSizes& from, const KnownSizes& to, Predicate moves) 
 
 Dimensions ConcatenatedDimension(const Call& call) {
   const std::optional<KnownSizes>& sizes = call.out().sizes;
-  const std::optional<size_t> dimension = sizes ? Dimension(call.number("dim"), sizes->size()) : std::nullopt;
+  const std::optional<size_t> dimension = sizes ? DimensionOfJoin(call, sizes->size()) : std::nullopt;
   if (!dimension) return {};
   for (const ValueFacts& part : call.in(0).elements) {
     if (part.rank() != sizes->size() || !(*part.sizes)[*dimension]) return {};
@@ -56,52 +63,6 @@ Scalar Concatenated(PlaceCall& c) {
     begin = end;
   }
   return element;
-}
-
-// ---- Padding ----
-
-// Before and after each dimension; null where one is no constant.
-std::optional<std::vector<std::pair<int64_t, int64_t>>> Padding(const Call& call) {
-  const size_t rank = call.out().rank().value_or(0);
-  const auto numbers = call.numbers("pad");
-  if (!numbers || numbers->size() % 2 != 0 || numbers->size() / 2 > rank) return {};
-  std::vector<std::pair<int64_t, int64_t>> padding(rank);
-  for (size_t i = 0; i < numbers->size() / 2; ++i) {
-    if (!(*numbers)[2 * i] || !(*numbers)[2 * i + 1]) return {};
-    padding[rank - 1 - i] = {*(*numbers)[2 * i], *(*numbers)[2 * i + 1]};
-  }
-  return padding;
-}
-
-Dimensions PaddedDimensions(const Call& call) {
-  const auto padding = Padding(call);
-  const c10::IValue* mode = call.has("mode") ? call.constant("mode") : nullptr;
-  if (!padding || (call.has("mode") && (mode == nullptr || mode->toStringRef() != "constant"))) return {};
-  return Where(*call.in(0).sizes, *call.out().sizes,
-               [&](size_t i) { return (*padding)[i] != std::pair<int64_t, int64_t>(); });
-}
-
-Scalar Padded(PlaceCall& c) {
-  const c10::IValue* number = c.call().constant("value");
-  if (number == nullptr || !(number->isNone() || number->isScalar())) return {};
-  const Scalar value = number->isNone() ? c.Constant(0) : c.Constant(number->toScalar().toDouble());
-  if (!value) return {};
-  const auto padding = *Padding(c.call());
-  const std::vector<size_t> dimensions = *PaddedDimensions(c.call());
-  std::vector<Scalar> places;
-  Scalar is_inside;
-  for (size_t i = 0; i < dimensions.size(); ++i) {
-    const auto [before, after] = padding[dimensions[i]];
-    places.push_back(c.Index(i) - c.Integer(before));
-    const auto require = [&](Scalar condition) { is_inside = is_inside ? is_inside & condition : condition; };
-    if (before > 0) require(c.Integer(0) <= places.back());
-    if (after > 0) require(places.back() < c.Size(0, i));
-  }
-  if (!is_inside) return c.At(0, places).To(c.result());
-  const Scalar element = c.AtIf(is_inside, 0, places).To(c.result());
-  const bool is_zero =
-      number->isNone() || (number->toScalar().toDouble() == 0 && !std::signbit(number->toScalar().toDouble()));
-  return is_zero ? element : Select(is_inside, element, value);
 }
 
 // ---- Rolling ----
@@ -141,22 +102,35 @@ Scalar Rolled(PlaceCall& c) {
 
 // ---- Nearest neighbours ----
 
-// Whether LibTorch's kernels, which compute in floating point, each read element i * from / to for element i.
+// Which elements are nearest: to the places that numbers of the result stand for, or to the middles of its pixels.
+enum class Nearness : uint8_t { kOfPlaces, kOfMiddles };
+
+// Whether LibTorch's kernels, which compute in floating point, each read element i * from / to for element i, or
+// (2 * i + 1) * from / (2 * to).
 template <typename T>
-bool AreNearest(int64_t from, int64_t to, std::optional<double> factor) {
+bool AreNearest(int64_t from, int64_t to, std::optional<double> factor, Nearness nearness) {
   const T scale = factor ? static_cast<T>(1.0 / *factor) : static_cast<T>(from) / static_cast<T>(to);
+  const bool of_middles = nearness == Nearness::kOfMiddles;
   for (int64_t i = 0; i < to; ++i) {
-    const auto place = static_cast<int64_t>(std::floor(static_cast<T>(i) * scale));
-    if (std::min(place, from - 1) != i * from / to) return false;
+    const T middle = static_cast<T>(i) + (of_middles ? static_cast<T>(0.5) : static_cast<T>(0));
+    const auto place = static_cast<int64_t>(std::floor(middle * scale));
+    const int64_t nearest = of_middles ? (2 * i + 1) * from / (2 * to) : i * from / to;
+    if (std::min(place, from - 1) != nearest) return false;
   }
   return true;
 }
 
+// LibTorch resamples no integers but bytes.
+bool IsResampled(const Call& call) {
+  const Dtype dtype = call.out().dtype;
+  return dtype && (c10::isFloatingType(*dtype) || dtype == c10::kByte);
+}
+
 constexpr int64_t kMostPixels = int64_t{1} << 16;
 
-Dimensions NearestDimensions(const Call& call) {
+Dimensions NearestDimensionsOf(const Call& call, Nearness nearness) {
   const KnownSizes &from = *call.in(0).sizes, &to = *call.out().sizes;
-  if (from.size() < 3 || from.size() != to.size()) return {};
+  if (from.size() < 3 || from.size() != to.size() || !IsResampled(call)) return {};
   const size_t spatial = from.size() - 2;
   std::vector<size_t> dimensions;
   for (size_t i = 0; i < spatial; ++i) {
@@ -166,22 +140,34 @@ Dimensions NearestDimensions(const Call& call) {
     if (before == after && (!*factor || **factor == 1)) continue;
     if (!before || !after || *before < 1 || *after < 1 || *before > kMostPixels || *after > kMostPixels) return {};
     if (*factor && !(**factor > 0)) return {};
-    if (!AreNearest<float>(*before, *after, *factor) || !AreNearest<double>(*before, *after, *factor)) return {};
+    if (!AreNearest<float>(*before, *after, *factor, nearness)) return {};
+    if (!AreNearest<double>(*before, *after, *factor, nearness)) return {};
     if (before != after) dimensions.push_back(2 + i);
   }
   return dimensions.empty() ? Dimensions() : dimensions;
 }
+Dimensions NearestDimensions(const Call& call) { return NearestDimensionsOf(call, Nearness::kOfPlaces); }
+Dimensions NearestExactDimensions(const Call& call) { return NearestDimensionsOf(call, Nearness::kOfMiddles); }
 
-Scalar Nearest(PlaceCall& c) {
+Scalar NearestOf(PlaceCall& c, Nearness nearness) {
   std::vector<Scalar> places;
-  const Dimensions dimensions = NearestDimensions(c.call());
+  const Dimensions dimensions = NearestDimensionsOf(c.call(), nearness);
   for (const size_t dimension : *dimensions) {
     const int64_t from = *(*c.call().in(0).sizes)[dimension], to = *(*c.call().out().sizes)[dimension];
     const Scalar index = c.Index(places.size());
-    places.push_back(to % from == 0 ? Quotient(index, to / from, c) : Quotient(index * c.Integer(from), to, c));
+    if (to % from == 0) {
+      places.push_back(QuotientOfPlace(index, to, to / from, c));
+    } else if (nearness == Nearness::kOfPlaces) {
+      places.push_back(QuotientOfPlace(index * c.Integer(from), to * from, to, c));
+    } else {
+      const Scalar middle = (index * c.Integer(2) + c.Integer(1)) * c.Integer(from);
+      places.push_back(QuotientOfPlace(middle, 2 * to * from, 2 * to, c));
+    }
   }
   return c.At(0, places);
 }
+Scalar Nearest(PlaceCall& c) { return NearestOf(c, Nearness::kOfPlaces); }
+Scalar NearestExact(PlaceCall& c) { return NearestOf(c, Nearness::kOfMiddles); }
 
 // ---- Gates ----
 
@@ -227,9 +213,36 @@ std::optional<std::optional<double>> ResamplingFactor(const Call& call, size_t s
   return factor->isNone() ? std::optional<double>() : factor->toDouble();
 }
 
+Scalar QuotientOfPlace(Scalar place, int64_t bound, int64_t b, const PlaceCall& c) {
+  return OfPlace(Opcode::kDivide, place, bound, b, c);
+}
+Scalar RemainderOfPlace(Scalar place, int64_t bound, int64_t b, const PlaceCall& c) {
+  return OfPlace(Opcode::kFmod, place, bound, b, c);
+}
+
+std::optional<size_t> DimensionOfJoin(const Call& call, size_t rank) {
+  const std::string_view name = call.node().kind().toUnqualString();
+  if (name == "vstack") return rank >= 2 ? std::optional<size_t>(0) : std::nullopt;
+  if (name == "hstack") return rank >= 1 ? std::optional<size_t>(rank == 1 ? 0 : 1) : std::nullopt;
+  if (name == "column_stack") return rank >= 2 ? std::optional<size_t>(1) : std::nullopt;
+  if (name == "dstack") return rank >= 3 ? std::optional<size_t>(2) : std::nullopt;
+  return Dimension(call.number("dim"), rank);
+}
+
+size_t SpatialRank(const Call& call) {
+  const std::string_view name = call.node().kind().toUnqualString();
+  for (size_t rank = 1; rank <= 3; ++rank) {
+    if (name.find(static_cast<char>('0' + rank)) != std::string_view::npos) return rank;
+  }
+  return 3;
+}
+
 std::vector<const Value*> MovedTensors(const Node& node) {
   const Value* first = node.input(0);
-  if (first->type()->kind() == c10::TypeKind::TensorType) return {first};
+  if (first->type()->kind() == c10::TypeKind::TensorType) {
+    return {node.inputs().begin(),
+            node.inputs().begin() + static_cast<ptrdiff_t>(DefinitionOf(node.kind()).place->tensors)};
+  }
   if (first->node()->kind() != sym::kListConstruct || first->uses().size() != 1) return {};
   return {first->node()->inputs().begin(), first->node()->inputs().end()};
 }
@@ -239,7 +252,7 @@ namespace place {
 const PlaceRule kConcatenate{ConcatenatedDimension, Concatenated, /*joins=*/true};
 const PlaceRule kGated{GatedDimension, Gated};
 const PlaceRule kNearest{NearestDimensions, Nearest};
-const PlaceRule kPad{PaddedDimensions, Padded, /*joins=*/false, /*alone_on_gpu=*/true};
+const PlaceRule kNearestExact{NearestExactDimensions, NearestExact};
 const PlaceRule kRoll{RolledDimensions, Rolled, /*joins=*/false, /*alone_on_gpu=*/true, /*only_on_gpu=*/true};
 
 }  // namespace place

@@ -1,7 +1,7 @@
 // Where the elements of a result lie in its operands, of operators that copy them to other places: concatenation,
-// padding, rolling, nearest neighbours, the halves of a gate. A fused kernel reads them there, as rules with the other
-// rules (scalar_rules.h) ask for them, and the copy is not made. So does one of operators that make an element of
-// several in a window: pooling, bilinear resampling.
+// padding, rolling, repetition, shuffles of channels, nearest neighbours, the halves of a gate. A fused kernel reads
+// them there, as rules with the other rules (scalar_rules.h) ask for them, and the copy is not made. So does one of
+// operators that make an element of several in a window: pooling, linear resampling.
 #pragma once
 
 #include <initializer_list>
@@ -63,10 +63,24 @@ struct PlaceRule {
   bool alone_on_gpu = false;
   // On a CPU, LibTorch's own are as good.
   bool only_on_gpu = false;
+  // How many of the first operands are tensors that it takes elements from; those of a list are all of them.
+  size_t tensors = 1;
 };
 
 // The tensors that a node with such a rule takes elements from; none if its list is not made for it alone.
 std::vector<const Value*> MovedTensors(const Node& node);
+
+// Of a place from 0 on, which is below `bound`: how often it has `b` elements, and how many it has beside. Processors
+// multiply vectors of 32 bits to that end.
+fuser::Scalar QuotientOfPlace(fuser::Scalar place, int64_t bound, int64_t b, const PlaceCall& c);
+fuser::Scalar RemainderOfPlace(fuser::Scalar place, int64_t bound, int64_t b, const PlaceCall& c);
+
+// Along which dimension of tensors of `rank` an operator joins them; null: it is no constant, or the operator gives
+// them other dimensions first.
+std::optional<size_t> DimensionOfJoin(const Call& call, size_t rank);
+
+// How many spatial dimensions an operator on images has, as its name says.
+size_t SpatialRank(const Call& call);
 
 // How many times as large a resampling operator of that many spatial dimensions is told to make one of them; null in
 // it: it is not told; null: no constant.
@@ -75,13 +89,24 @@ std::optional<std::optional<double>> ResamplingFactor(const Call& call, size_t s
 namespace place {
 
 extern const PlaceRule kAveragePool;
-extern const PlaceRule kBilinear;
 extern const PlaceRule kConcatenate;
+extern const PlaceRule kDifference;
+extern const PlaceRule kFlip;
 extern const PlaceRule kGated;
+extern const PlaceRule kLinear;
+extern const PlaceRule kLowerTriangle;
 extern const PlaceRule kMaxPool;
 extern const PlaceRule kNearest;
+extern const PlaceRule kNearestExact;
 extern const PlaceRule kPad;
+extern const PlaceRule kRepeat;
+extern const PlaceRule kRepeatElements;
 extern const PlaceRule kRoll;
+extern const PlaceRule kShuffleChannels;
+extern const PlaceRule kShufflePixels;
+extern const PlaceRule kSliceScatter;
+extern const PlaceRule kUnshufflePixels;
+extern const PlaceRule kUpperTriangle;
 
 }  // namespace place
 }  // namespace hearth

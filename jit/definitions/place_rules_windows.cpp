@@ -1,7 +1,8 @@
-// The rules of place_rules.h that make an element of several: pooling and bilinear resampling of images.
+// The rules of place_rules.h that make an element of several: pooling and linear resampling of images, sequences
+// and volumes.
 #include <algorithm>
-#include <array>
 #include <limits>
+#include <numeric>
 
 #include "jit/definitions/place_rules.h"
 
@@ -26,41 +27,52 @@ struct Window {
   bool may_end_behind(int64_t element) const { return (to - 1) * stride - padding + element * dilation >= from; }
 };
 
-// A constant for each of two dimensions, or one for both; null: there is none.
-std::optional<std::array<int64_t, 2>> PairOf(const Call& call, const char* name) {
+// A constant for each of `spatial` dimensions, or one for all; null: there is none.
+std::optional<std::vector<int64_t>> NumbersOf(const Call& call, const char* name, size_t spatial) {
   const auto numbers = call.numbers(name);
-  if (!numbers || numbers->empty() || numbers->size() > 2 || !numbers->front() || !numbers->back()) return {};
-  return std::array{*numbers->front(), *numbers->back()};
-}
-
-std::optional<std::array<Window, 2>> WindowsOf(const Call& call) {
-  const KnownSizes &from = *call.in(0).sizes, &to = *call.out().sizes;
-  const auto size = PairOf(call, "kernel_size"), padding = PairOf(call, "padding");
-  const auto strides = call.numbers("stride");
-  const auto stride = strides && strides->empty() ? size : PairOf(call, "stride");
-  const auto dilation = call.has("dilation") ? PairOf(call, "dilation") : std::array<int64_t, 2>{1, 1};
-  if (from.size() < 3 || from.size() != to.size() || !size || !padding || !stride || !dilation) return {};
-  std::array<Window, 2> windows;
-  for (size_t i = 0; i < 2; ++i) {
-    const size_t dimension = from.size() - 2 + i;
-    if (!from[dimension] || !to[dimension]) return {};
-    windows[i] = {*from[dimension], *to[dimension], (*size)[i], (*stride)[i], (*padding)[i], (*dilation)[i]};
-    // Otherwise LibTorch raises.
-    const bool is_sound = windows[i].size > 0 && windows[i].stride > 0 && windows[i].dilation > 0 &&
-                          windows[i].padding >= 0 && 2 * windows[i].padding <= windows[i].size;
-    if (!is_sound) return {};
+  if (!numbers || (numbers->size() != 1 && numbers->size() != spatial)) return {};
+  std::vector<int64_t> constants;
+  for (size_t i = 0; i < spatial; ++i) {
+    const KnownSize number = (*numbers)[numbers->size() == 1 ? 0 : i];
+    if (!number) return {};
+    constants.push_back(*number);
   }
-  return windows[0].size <= kMostInWindow && windows[1].size <= kMostInWindow &&
-                 windows[0].size * windows[1].size <= kMostInWindow
-             ? std::optional(windows)
-             : std::nullopt;
+  return constants;
 }
 
-Dimensions PooledDimensions(const Call& call) {
-  if (!WindowsOf(call)) return {};
-  const size_t rank = call.in(0).sizes->size();
-  return std::vector<size_t>{rank - 2, rank - 1};
+std::optional<std::vector<Window>> WindowsOf(const Call& call) {
+  const KnownSizes &from = *call.in(0).sizes, &to = *call.out().sizes;
+  const size_t spatial = SpatialRank(call);
+  const auto size = NumbersOf(call, "kernel_size", spatial), padding = NumbersOf(call, "padding", spatial);
+  const auto strides = call.numbers("stride");
+  const auto stride = strides && strides->empty() ? size : NumbersOf(call, "stride", spatial);
+  const auto dilation = call.has("dilation") ? NumbersOf(call, "dilation", spatial) : std::vector<int64_t>(spatial, 1);
+  if (from.size() < spatial + 1 || from.size() > spatial + 2 || from.size() != to.size()) return {};
+  if (!size || !padding || !stride || !dilation) return {};
+  std::vector<Window> windows;
+  int64_t elements = 1;
+  for (size_t i = 0; i < spatial; ++i) {
+    const size_t dimension = from.size() - spatial + i;
+    if (!from[dimension] || !to[dimension]) return {};
+    const Window& window = windows.emplace_back(
+        Window{*from[dimension], *to[dimension], (*size)[i], (*stride)[i], (*padding)[i], (*dilation)[i]});
+    // Otherwise LibTorch raises.
+    const bool is_sound = window.size > 0 && window.stride > 0 && window.dilation > 0 && window.padding >= 0 &&
+                          2 * window.padding <= window.size;
+    if (!is_sound || window.size > kMostInWindow) return {};
+    elements *= window.size;
+  }
+  return elements <= kMostInWindow ? std::optional(windows) : std::nullopt;
 }
+
+// The last dimensions.
+std::vector<size_t> SpatialDimensions(const Call& call) {
+  std::vector<size_t> dimensions(SpatialRank(call));
+  std::iota(dimensions.begin(), dimensions.end(), call.in(0).sizes->size() - dimensions.size());
+  return dimensions;
+}
+
+Dimensions PooledDimensions(const Call& call) { return WindowsOf(call) ? SpatialDimensions(call) : Dimensions(); }
 
 // An element of the window along one dimension.
 struct Pooled {
@@ -79,31 +91,51 @@ Pooled ElementOf(const Window& window, size_t dimension, int64_t element, PlaceC
   return pooled;
 }
 
-// `value`: before any element. `add(value, element, is_inside)` gives the next one.
+// Goes over a window in the order of its dimensions.
 template <typename Function>
-Scalar OverWindow(const std::array<Window, 2>& windows, Scalar value, PlaceCall& c, Function add) {
-  const fuser::Dtype computed = ComputedIn(c.result());
-  for (int64_t y = 0; y < windows[0].size; ++y) {
-    const Pooled row = ElementOf(windows[0], 0, y, c);
-    for (int64_t x = 0; x < windows[1].size; ++x) {
-      const Pooled column = ElementOf(windows[1], 1, x, c);
-      const Scalar is_inside = !row.is_inside      ? column.is_inside
-                               : !column.is_inside ? row.is_inside
-                                                   : row.is_inside & column.is_inside;
-      const Scalar element =
-          is_inside ? c.AtIf(is_inside, 0, {row.place, column.place}) : c.At(0, {row.place, column.place});
-      value = add(value, element.To(computed), is_inside);
+class WindowWalk {
+ public:
+  // `add(value, element, is_inside)` gives what comes of one more element.
+  WindowWalk(const std::vector<Window>& windows, PlaceCall& c, Function add) : windows_(windows), c_(c), add_(add) {}
+
+  // `value`: before any element.
+  Scalar From(Scalar value) {
+    value_ = value;
+    Walk({});
+    return value_;
+  }
+
+ private:
+  // `is_inside`: whether the places so far are; none where they always are.
+  void Walk(Scalar is_inside) {
+    const size_t i = places_.size();
+    if (i == windows_.size()) {
+      const Scalar element = is_inside ? c_.AtIf(is_inside, 0, places_) : c_.At(0, places_);
+      value_ = add_(value_, element.To(ComputedIn(c_.result())), is_inside);
+      return;
+    }
+    for (int64_t element = 0; element < windows_[i].size; ++element) {
+      const Pooled pooled = ElementOf(windows_[i], i, element, c_);
+      places_.push_back(pooled.place);
+      Walk(!is_inside ? pooled.is_inside : !pooled.is_inside ? is_inside : is_inside & pooled.is_inside);
+      places_.pop_back();
     }
   }
-  return value;
-}
+
+  const std::vector<Window>& windows_;
+  PlaceCall& c_;
+  Function add_;
+  std::vector<Scalar> places_;
+  Scalar value_;
+};
 
 Scalar Largest(PlaceCall& c) {
   if (!fuser::IsFloating(c.result())) return {};
   const Scalar least = c.Constant(-std::numeric_limits<double>::infinity()).To(ComputedIn(c.result()));
-  return OverWindow(*WindowsOf(c.call()), least, c, [&](Scalar value, Scalar element, Scalar is_inside) {
+  const auto add = [&](Scalar value, Scalar element, Scalar is_inside) {
     return Maximum(value, is_inside ? Select(is_inside, element, least) : element);
-  });
+  };
+  return WindowWalk(*WindowsOf(c.call()), c, add).From(least);
 }
 
 // How many elements the mean is over along one dimension: padding counts as elements that are 0, but not what is
@@ -121,35 +153,37 @@ Scalar CountOf(const Window& window, size_t dimension, bool counts_padding, Plac
 
 Scalar Mean(PlaceCall& c) {
   const auto counts_padding = c.call().flag("count_include_pad");
-  const c10::IValue* divisor = c.call().constant("divisor_override");
-  if (!fuser::IsFloating(c.result()) || !counts_padding || divisor == nullptr) return {};
-  if (!divisor->isNone() && !(divisor->isInt() && divisor->toInt() != 0)) return {};
-  const std::array<Window, 2> windows = *WindowsOf(c.call());
+  const std::optional<int64_t> divisor = c.call().number("divisor_override");
+  const bool has_divisor = !c.call().is_none("divisor_override");
+  if (!fuser::IsFloating(c.result()) || !counts_padding || (has_divisor && divisor.value_or(0) == 0)) return {};
+  const std::vector<Window> windows = *WindowsOf(c.call());
   const fuser::Dtype computed = ComputedIn(c.result());
   // Outside, elements are 0.
-  const Scalar sum = OverWindow(windows, c.Constant(0).To(computed), c,
-                                [](Scalar value, Scalar element, Scalar) { return value + element; });
-  const Scalar count = divisor->isInt()
-                           ? c.Integer(divisor->toInt())
-                           : CountOf(windows[0], 0, *counts_padding, c) * CountOf(windows[1], 1, *counts_padding, c);
+  const auto add = [](Scalar value, Scalar element, Scalar) { return value + element; };
+  const Scalar sum = WindowWalk(windows, c, add).From(c.Constant(0).To(computed));
+  if (has_divisor) return sum / c.Integer(*divisor).To(computed);
+  Scalar count = c.Integer(1);
+  for (size_t i = 0; i < windows.size(); ++i) count = count * CountOf(windows[i], i, *counts_padding, c);
   return sum / count.To(computed);
 }
 
-// ---- Bilinear resampling ----
+// ---- Linear resampling ----
 
 // In float32 each is a number of its own.
 constexpr int64_t kMostPixels = int64_t{1} << 23;
 
-Dimensions BilinearDimensions(const Call& call) {
+// Of images, sequences and volumes, in batches.
+Dimensions LinearDimensions(const Call& call) {
   const KnownSizes &from = *call.in(0).sizes, &to = *call.out().sizes;
-  if (from.size() != 4 || to.size() != 4 || !call.flag("align_corners")) return {};
+  const size_t spatial = SpatialRank(call);
+  if (from.size() != spatial + 2 || to.size() != spatial + 2 || !call.flag("align_corners")) return {};
   bool changes = false;
-  for (size_t i = 2; i < 4; ++i) {
+  for (size_t i = 2; i < to.size(); ++i) {
     const auto is_usual = [](KnownSize size) { return size && *size >= 1 && *size <= kMostPixels; };
-    if (!is_usual(from[i]) || !is_usual(to[i]) || !ResamplingFactor(call, 2, i - 2)) return {};
+    if (!is_usual(from[i]) || !is_usual(to[i]) || !ResamplingFactor(call, spatial, i - 2)) return {};
     changes |= from[i] != to[i];
   }
-  return changes ? std::vector<size_t>{2, 3} : Dimensions();
+  return changes ? SpatialDimensions(call) : Dimensions();
 }
 
 // Between which elements one of the result lies, and how near the second of them it is, from 0 to 1.
@@ -164,7 +198,7 @@ Between PlaceBetween(size_t i, PlaceCall& c) {
   const int64_t from = *(*call.in(0).sizes)[2 + i], to = *(*call.out().sizes)[2 + i];
   const bool aligns = *call.flag("align_corners");
   const fuser::Dtype computed = ComputedIn(c.result());
-  const std::optional<double> factor = *ResamplingFactor(call, 2, i);
+  const std::optional<double> factor = *ResamplingFactor(call, SpatialRank(call), i);
   double scale = 0;
   if (aligns) {
     if (to > 1) scale = static_cast<double>(from - 1) / static_cast<double>(to - 1);
@@ -177,17 +211,21 @@ Between PlaceBetween(size_t i, PlaceCall& c) {
   return {first, Minimum(first + c.Integer(1), last), place - first.To(computed)};
 }
 
-Scalar Bilinear(PlaceCall& c) {
+// Mixes those on both sides along the dimensions that have no place yet.
+Scalar Mixed(const std::vector<Between>& between, std::vector<Scalar> places, PlaceCall& c) {
+  const size_t i = places.size();
+  if (i == between.size()) return c.At(0, places).To(ComputedIn(c.result()));
+  places.push_back(between[i].first);
+  const Scalar first = Mixed(between, places, c);
+  places.back() = between[i].second;
+  return (1 - between[i].share) * first + between[i].share * Mixed(between, places, c);
+}
+
+Scalar Linear(PlaceCall& c) {
   if (!fuser::IsFloating(c.result())) return {};
-  const fuser::Dtype computed = ComputedIn(c.result());
-  const Between y = PlaceBetween(0, c), x = PlaceBetween(1, c);
-  const auto mix = [](Scalar first, Scalar second, Scalar share) { return (1 - share) * first + share * second; };
-  const auto in_row = [&](Scalar row) {
-    const Scalar first = c.At(0, {row, x.first}).To(computed), second = c.At(0, {row, x.second}).To(computed);
-    return mix(first, second, x.share);
-  };
-  const Scalar above = in_row(y.first), below = in_row(y.second);
-  return mix(above, below, y.share);
+  std::vector<Between> between;
+  for (size_t i = 0; i < SpatialRank(c.call()); ++i) between.push_back(PlaceBetween(i, c));
+  return Mixed(between, {}, c);
 }
 
 }  // namespace
@@ -195,7 +233,7 @@ Scalar Bilinear(PlaceCall& c) {
 namespace place {
 
 const PlaceRule kAveragePool{PooledDimensions, Mean, /*joins=*/false, /*alone_on_gpu=*/true, /*only_on_gpu=*/true};
-const PlaceRule kBilinear{BilinearDimensions, Bilinear, /*joins=*/false, /*alone_on_gpu=*/true, /*only_on_gpu=*/true};
+const PlaceRule kLinear{LinearDimensions, Linear, /*joins=*/false, /*alone_on_gpu=*/true, /*only_on_gpu=*/true};
 const PlaceRule kMaxPool{PooledDimensions, Largest, /*joins=*/false, /*alone_on_gpu=*/true, /*only_on_gpu=*/true};
 
 }  // namespace place

@@ -1,7 +1,6 @@
 // What computes each element of its result from the elements in its place.
 #include "jit/definitions/definition_lists.h"
 #include "jit/definitions/operand_order.h"
-#include "jit/definitions/place_rules.h"
 #include "jit/definitions/pointwise_facts.h"
 #include "jit/definitions/scalar_rules.h"
 #include "jit/definitions/shared_rules.h"
@@ -34,17 +33,6 @@ void Copied(Call& call) {
   } else {
     ItsInput(call);
   }
-}
-// The same, perhaps in another order in memory.
-void LikeReordered(Call& call) {
-  Like(call);
-  call.out().order = {};
-}
-// On a GPU it gives the default order, on a CPU one that depends on more.
-void Roll(Call& call) {
-  LikeReordered(call);
-  if (call.in(0).is_tensor() && call.in(0).device && call.in(0).device->is_cuda())
-    call.GiveOrder(StrideOrder::Default(true));
 }
 // The order of new memory in a format that is asked for.
 StrideOrder OrderOfFormat(Call& call) {
@@ -243,8 +231,6 @@ const OperatorDefinition kDefinitions[] = {
      .facts = Like,
      .scalar = scalar::BitwiseNot,
      .folding = Folding::kNumbers},
-    {.name = "aten::tril", .kind = kIndexing, .facts = Like, .in_place = true},
-    {.name = "aten::triu", .kind = kIndexing, .facts = Like, .in_place = true},
     {.name = "aten::prelu", .kind = kPointwise, .facts = ItsInput, .autocast = AutocastPolicy::kReduced},
     {.name = "aten::detach", .kind = kView, .facts = ItsInput, .raises = Raises::kNotOnOneOperand},
     {.name = "aten::alias", .kind = kView, .facts = ItsInput},
@@ -388,11 +374,8 @@ const OperatorDefinition kDefinitions[] = {
      .facts = LikeBool,
      .scalar = scalar::IsFinite,
      .folding = Folding::kNumbers},
-    {.name = "aten::roll", .kind = kIndexing, .facts = Roll, .place = &place::kRoll},
-    {.name = "aten::flip", .kind = kIndexing, .facts = LikeReordered},
-    {.name = "aten::rot90", .kind = kIndexing, .facts = LikeReordered, .hides_aliases = true},
     {.name = "aten::contiguous", .kind = kConversion, .facts = Contiguous, .scalar = scalar::Itself},
-    {.name = "aten::clone", .kind = kConversion, .facts = Clone},
+    {.name = "aten::clone", .kind = kConversion, .facts = Clone, .scalar = scalar::Itself},
     {.name = "aten::abs",
      .kind = kPointwise,
      .facts = Magnitude,
@@ -584,7 +567,6 @@ const OperatorDefinition kDefinitions[] = {
      .facts = MaskedFill,
      .scalar = scalar::MaskedFill,
      .in_place = true},
-    {.name = "aten::erfinv", .kind = kPointwise, .autocast = AutocastPolicy::kFull},
     {.name = "aten::addcdiv",
      .kind = kPointwise,
      .facts = BinaryOfThree,
@@ -597,9 +579,14 @@ const OperatorDefinition kDefinitions[] = {
      .scalar = scalar::Addcmul,
      .in_place = true,
      .autocast = AutocastPolicy::kWidest},
-    {.name = "aten::copy", .kind = kPointwise, .facts = Copied, .in_place = true, .list = ListRole::kCopy},
-    {.name = "aten::fill", .kind = kPointwise, .facts = ItsInput, .in_place = true},
-    {.name = "aten::zero", .kind = kPointwise, .facts = ItsInput, .in_place = true},
+    {.name = "aten::copy",
+     .kind = kPointwise,
+     .facts = Copied,
+     .scalar = scalar::Copied,
+     .in_place = true,
+     .list = ListRole::kCopy},
+    {.name = "aten::fill", .kind = kPointwise, .facts = ItsInput, .scalar = scalar::Filled, .in_place = true},
+    {.name = "aten::zero", .kind = kPointwise, .facts = ItsInput, .scalar = scalar::Zeros, .in_place = true},
     {.name = "aten::feature_alpha_dropout", .kind = kDropout, .hides_aliases = true},
     {.name = "aten::native_dropout", .kind = kRandom, .hides_aliases = true},
 };

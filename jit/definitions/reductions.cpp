@@ -4,6 +4,7 @@
 
 #include "jit/definitions/definition_lists.h"
 #include "jit/definitions/operand_order.h"
+#include "jit/definitions/place_rules.h"
 #include "jit/definitions/pointwise_facts.h"
 #include "jit/definitions/row_rules.h"
 #include "jit/definitions/scalar_rules.h"
@@ -30,6 +31,7 @@ void Difference(Call& call) {
     size = call.sizes().IsAtLeast(less, 0) ? less : KnownSize();
   }
   call.Give(0, call.in(0), call.in(0).dtype, std::move(sizes));
+  if (call.in(0).default_strides()) call.GiveOrder(StrideOrder::Default(true));
 }
 
 std::optional<KnownSizes> Reduced(Call& call) {
@@ -167,7 +169,7 @@ void Distance(Call& call) {
 using enum OperatorClass;
 
 const OperatorDefinition kDefinitions[] = {
-    {.name = "aten::diff", .kind = kScan, .facts = Difference},
+    {.name = "aten::diff", .kind = kScan, .facts = Difference, .place = &place::kDifference},
     {.name = "aten::cumsum",
      .kind = kScan,
      .facts = Scan,
@@ -188,6 +190,7 @@ const OperatorDefinition kDefinitions[] = {
     {.name = "aten::nanmean", .kind = kReduction, .facts = ReduceInOrder, .row = &row::kNanMean},
     {.name = "aten::count_nonzero", .kind = kReduction, .facts = ReduceToIndex, .row = &row::kCountNonzero},
     {.name = "aten::pairwise_distance", .kind = kReduction, .facts = ReducePairs, .row = &row::kPairwiseDistance},
+    {.name = "aten::linalg_vecdot", .kind = kReduction, .facts = ReducePairs, .row = &row::kVectorDot},
     {.name = "aten::var_mean", .kind = kReduction, .facts = ReduceTwice},
     {.name = "aten::std_mean", .kind = kReduction, .facts = ReduceTwice},
     {.name = "aten::cross_entropy_loss", .kind = kReduction, .facts = Loss},

@@ -82,6 +82,7 @@ extern const RowRule kSoftmax;
 extern const RowRule kStd;
 extern const RowRule kSum;
 extern const RowRule kVar;
+extern const RowRule kVectorDot;
 extern const RowRule kVectorNorm;
 
 }  // namespace row

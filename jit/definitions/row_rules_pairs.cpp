@@ -78,6 +78,15 @@ std::vector<Scalar> PairwiseDistance(RowCall& c) {
   return NormOf(c, [&] { return c.Round(c.Round(c.In(0) - c.In(1)) + number); });
 }
 
+// Of several dimensions: of one, LibTorch rounds otherwise.
+std::optional<std::vector<size_t>> OneOfSeveralDimensions(const Call& call) {
+  return call.in(0).rank().value_or(0) > 1 ? OneDimension(call) : std::nullopt;
+}
+
+std::vector<Scalar> SumOfProducts(RowCall& c) {
+  return {c.Reduce(Reduction::kSum, [&] { return c.Round(c.In(0) * c.In(1)); })};
+}
+
 std::vector<Scalar> CosineSimilarity(RowCall& c) {
   const std::optional<double> epsilon = c.Number("eps");
   if (!epsilon) return {};
@@ -94,5 +103,6 @@ std::vector<Scalar> CosineSimilarity(RowCall& c) {
 const RowRule kCosineSimilarity = {OneDimension, CosineSimilarity, nullptr};
 const RowRule kDistance = {WholeTensors, Distance, nullptr};
 const RowRule kPairwiseDistance = {LastDimension, PairwiseDistance, nullptr};
+const RowRule kVectorDot = {OneOfSeveralDimensions, SumOfProducts, nullptr};
 
 }  // namespace hearth::row

@@ -44,6 +44,20 @@ bool IsComputedInFloat(std::optional<c10::ScalarType> dtype) {
 
 namespace {
 
+// Of floating point.
+double LargestOf(fuser::Dtype dtype) {
+  switch (dtype) {
+    case fuser::Dtype::kFloat16:
+      return 65504;
+    case fuser::Dtype::kBFloat16:
+      return 0x1.FEp127;
+    case fuser::Dtype::kFloat32:
+      return std::numeric_limits<float>::max();
+    default:
+      return std::numeric_limits<double>::max();
+  }
+}
+
 bool Holds(fuser::Dtype dtype, const c10::Scalar& number) {
   if (!number.isIntegral(/*includeBool=*/true)) return false;
   const int bits = static_cast<int>(8 * fuser::BytesOf(dtype));
@@ -73,6 +87,16 @@ std::optional<double> ScalarCall::Number(std::string_view name) const {
   const c10::IValue* constant = call_.constant(name);
   if (constant == nullptr || !(constant->isDouble() || constant->isInt() || constant->isBool())) return {};
   return constant->toScalar().toDouble();
+}
+
+bool ScalarCall::CanFill(size_t operand) const {
+  const c10::IValue* constant = call_.constant(operand);
+  if (constant == nullptr || !constant->isScalar()) return fuser::IsFloating(result_) && !fuser::IsReduced(result_);
+  const c10::Scalar number = constant->toScalar();
+  if (result_ == fuser::Dtype::kBool) return Holds(result_, number) && (number.toLong() == 0 || number.toLong() == 1);
+  if (!fuser::IsFloating(result_)) return Holds(result_, number);
+  const double real = number.toDouble();
+  return !std::isfinite(real) || std::abs(real) <= LargestOf(result_);
 }
 
 std::optional<fuser::Dtype> ScalarCall::Common(size_t a, size_t b) const {
@@ -349,12 +373,8 @@ Scalar LogicalNot(ScalarCall& c) { return ~c.In(0, fuser::Dtype::kBool); }
 Scalar LogicalOr(ScalarCall& c) { return Logical(c, Opcode::kOr); }
 Scalar LogicalXor(ScalarCall& c) { return Logical(c, Opcode::kXor); }
 Scalar MaskedFill(ScalarCall& c) {
-  // What integers make of a number that they cannot hold is LibTorch's to say.
-  const c10::IValue* value = c.call().constant(2);
-  const bool is_whole = value != nullptr && value->isInt();
-  const bool is_held = is_whole && (IsArithmetic(c) || value->toInt() == 0 || value->toInt() == 1);
-  if (!IsBool(c, 1) || !(c.is_floating() || is_held)) return {};
-  return Select(c.In(1, fuser::Dtype::kBool), c.In(2), c.In(0));
+  const bool is_held = c.call().is_tensor_type(2) ? c.is_floating() : c.CanFill(2);
+  return IsBool(c, 1) && is_held ? Select(c.In(1, fuser::Dtype::kBool), c.In(2), c.In(0)) : Scalar();
 }
 Scalar Maximum(ScalarCall& c) { return OfTwoTensors(c, Opcode::kMaximum); }
 Scalar Minimum(ScalarCall& c) { return OfTwoTensors(c, Opcode::kMinimum); }
@@ -366,10 +386,7 @@ Scalar Mish(ScalarCall& c) {
 Scalar Multiply(ScalarCall& c) { return IsArithmetic(c) ? c.In(0) * c.In(1) : c.In(0) & c.In(1); }
 Scalar NanToNum(ScalarCall& c) {
   if (!c.is_floating()) return c.In(0);
-  double largest = std::numeric_limits<double>::max();
-  if (c.result() == fuser::Dtype::kFloat32) largest = std::numeric_limits<float>::max();
-  if (c.result() == fuser::Dtype::kFloat16) largest = 65504;
-  if (c.result() == fuser::Dtype::kBFloat16) largest = 0x1.FEp127;
+  const double largest = LargestOf(c.result());
   const double infinity = std::numeric_limits<double>::infinity();
   const Scalar x = c.In(0);
   const auto given = [&](std::string_view name, double otherwise) {

@@ -52,6 +52,8 @@ class ScalarCall {
   fuser::Scalar Constant(fuser::Dtype dtype, double value) const { return {builder_, builder_.Constant(dtype, value)}; }
   // The operand of that name if it is a constant number.
   std::optional<double> Number(std::string_view name) const;
+  // Whether LibTorch fills elements of the result with this number: it refuses one that they cannot hold.
+  bool CanFill(size_t operand) const;
   // The dtype that type promotion gives these two operands; null: kernels have none.
   std::optional<fuser::Dtype> Common(size_t a, size_t b) const;
 
@@ -92,6 +94,7 @@ fuser::Scalar Celu(ScalarCall& c);
 fuser::Scalar Clamp(ScalarCall& c);
 fuser::Scalar ClampMax(ScalarCall& c);
 fuser::Scalar ClampMin(ScalarCall& c);
+fuser::Scalar Copied(ScalarCall& c);
 fuser::Scalar CopySign(ScalarCall& c);
 fuser::Scalar Cos(ScalarCall& c);
 fuser::Scalar Cosh(ScalarCall& c);
@@ -102,9 +105,11 @@ fuser::Scalar Entr(ScalarCall& c);
 fuser::Scalar Equal(ScalarCall& c);
 fuser::Scalar Erf(ScalarCall& c);
 fuser::Scalar Erfc(ScalarCall& c);
+fuser::Scalar Erfinv(ScalarCall& c);
 fuser::Scalar Exp(ScalarCall& c);
 fuser::Scalar Exp2(ScalarCall& c);
 fuser::Scalar Expm1(ScalarCall& c);
+fuser::Scalar Filled(ScalarCall& c);
 fuser::Scalar Floor(ScalarCall& c);
 fuser::Scalar FloorDivide(ScalarCall& c);
 fuser::Scalar Fmax(ScalarCall& c);
@@ -158,6 +163,7 @@ fuser::Scalar NanToNum(ScalarCall& c);
 fuser::Scalar Ndtr(ScalarCall& c);
 fuser::Scalar Negate(ScalarCall& c);
 fuser::Scalar NotEqual(ScalarCall& c);
+fuser::Scalar Ones(ScalarCall& c);
 fuser::Scalar PoissonNllLoss(ScalarCall& c);
 fuser::Scalar Power(ScalarCall& c);
 fuser::Scalar Rad2deg(ScalarCall& c);
@@ -193,6 +199,7 @@ fuser::Scalar Trunc(ScalarCall& c);
 fuser::Scalar Where(ScalarCall& c);
 fuser::Scalar Xlog1py(ScalarCall& c);
 fuser::Scalar Xlogy(ScalarCall& c);
+fuser::Scalar Zeros(ScalarCall& c);
 
 }  // namespace scalar
 }  // namespace hearth

@@ -1,4 +1,5 @@
 // Scalar rules of functions that few layers are made of.
+#include <initializer_list>
 #include <limits>
 #include <numbers>
 
@@ -40,6 +41,13 @@ Scalar TimesLogarithm(ScalarCall& c, Opcode logarithm) {
   return Select(y != y, y, product);
 }
 
+// The coefficients begin with that of the highest power.
+Scalar Polynomial(Scalar x, std::initializer_list<double> coefficients) {
+  Scalar sum;
+  for (const double coefficient : coefficients) sum = sum ? sum * x + coefficient : x.Like(coefficient);
+  return sum;
+}
+
 // LibTorch shifts no booleans.
 Scalar Shifted(ScalarCall& c, Opcode opcode) {
   return fuser::IsInteger(c.result()) ? c.In(0).With(opcode, c.In(1)) : Scalar();
@@ -63,6 +71,22 @@ Scalar Entr(ScalarCall& c) {
   const Scalar x = c.In(0);
   const Scalar otherwise = Select(x == x.Like(0), x.Like(0), Select(x != x, x, x.Like(-kInfinity)));
   return Select(x > 0, -x * c.Round(x.With(Opcode::kLog)), otherwise);
+}
+// As LibTorch's kernels for a CPU compute it: a quotient of polynomials, and two steps of Newton's method.
+Scalar Erfinv(ScalarCall& c) {
+  if (!c.is_floating() || c.is_on_gpu()) return {};
+  const Scalar y = c.In(0), size = fuser::Absolute(y);
+  const Scalar square = y * y;
+  const Scalar middle = y * Polynomial(square, {-0.140543331, 0.914624893, -1.645349621, 0.886226899}) /
+                        Polynomial(square, {0.012229801, -0.329097515, 1.442710462, -2.118377725, 1.0});
+  const Scalar root = SquareRoot(-((1 - size) / 2).With(Opcode::kLog));
+  const Scalar upper = Polynomial(root, {1.641345311, 3.429567803, -1.624906493, -1.970840454});
+  const Scalar outer = upper.With(Opcode::kCopySign, y) / Polynomial(root, {1.637067800, 3.543889200, 1.0});
+  Scalar x = Select(size <= 0.7, middle, outer);
+  for (int step = 0; step < 2; ++step) {
+    x = x - (fuser::Erf(x) - y) / (2 * std::numbers::inv_sqrtpi * fuser::Exp(-x * x));
+  }
+  return Select(size == y.Like(1), y.Like(kInfinity).With(Opcode::kCopySign, y), x);
 }
 Scalar Fmax(ScalarCall& c) { return Extremum(c, Opcode::kMaximum); }
 Scalar Fmin(ScalarCall& c) { return Extremum(c, Opcode::kMinimum); }

@@ -127,7 +127,11 @@ class GroupFuser {
         (std::ranges::any_of(MovedTensors(node), may_be_written) || !worth_.IsWorthMoving(node, *space))) {
       return false;
     }
-    if (node.kind() == c10::aten::contiguous && !worth_.IsWorthCopying(*node.input(0), *space)) return false;
+    if (const std::optional<Gather> gather = GatherOf(node, facts_)) {
+      if (may_be_written(gather->tensor) || may_be_written(gather->ids) || space->nesting.empty()) return false;
+    }
+    const bool copies = node.kind() == c10::aten::contiguous || node.kind() == c10::aten::clone;
+    if (copies && !worth_.IsWorthCopying(node, *space)) return false;
     return !space->in_order || LowerGroup({{&node}, {node.output()}}, facts_).has_value();
   }
 
@@ -144,8 +148,10 @@ class GroupFuser {
   }
 
   bool MayMerge(const Group& producer, const Group& consumer) const {
-    if (producer.nodes.size() + consumer.nodes.size() > kMostNodesOfGroup || !SpaceOfBoth(producer, consumer))
+    if (producer.nodes.size() + consumer.nodes.size() > kMostNodesOfGroup || !SpaceOfBoth(producer, consumer) ||
+        NumOperandsOfBoth(producer, consumer) >= kMostOperands) {
       return false;
+    }
     const auto last = std::max(positions_.at(producer.nodes.back()), positions_.at(consumer.nodes.back()));
     const auto is_inside = [&](const Node* node) {
       return std::ranges::find(producer.nodes, node) != producer.nodes.end() ||
@@ -153,11 +159,33 @@ class GroupFuser {
     };
     const auto ends_before_use = [&](const Node* node) {
       return std::ranges::all_of(node->output()->uses(), [&](const Use& use) {
-        if (is_inside(use.user) && DefinitionOf(use.user->kind()).place != nullptr) return false;
+        if (is_inside(use.user) && ReadsMemory(*use.user)) return false;
         return is_inside(use.user) ? IsReadInGroup(*node, facts_) : PositionOf(use.user, *node->block()) > last;
       });
     };
     return std::ranges::all_of(producer.nodes, ends_before_use) && std::ranges::all_of(consumer.nodes, ends_before_use);
+  }
+  // What a kernel takes from outside of both, itself not among it.
+  static size_t NumOperandsOfBoth(const Group& producer, const Group& consumer) {
+    std::unordered_set<const Value*> operands, inside;
+    const auto add = [&](const Value* value) {
+      const c10::TypeKind kind = value->type()->kind();
+      const bool is_number = kind == c10::TypeKind::IntType || kind == c10::TypeKind::FloatType;
+      const bool is_operand = kind == c10::TypeKind::TensorType || (is_number && ConstantOf(*value) == nullptr);
+      if (is_operand && !inside.contains(value)) operands.insert(value);
+    };
+    for (const Group* group : {&producer, &consumer}) {
+      for (const Node* node : group->nodes) inside.insert(node->output());
+    }
+    for (const Group* group : {&producer, &consumer}) {
+      for (const Node* node : group->nodes) {
+        for (const Value* input : node->inputs()) {
+          add(input);
+          if (input->node()->kind() == sym::kListConstruct) std::ranges::for_each(input->node()->inputs(), add);
+        }
+      }
+    }
+    return operands.size();
   }
   // Of a node in this block or in one within; the block's end comes last.
   size_t PositionOf(const Node* user, const Block& block) const {
@@ -247,11 +275,16 @@ class GroupFuser {
     changed_ = true;
   }
 
-  // And the list that was made for it alone.
+  // And the lists that were made for it alone.
   static void Destroy(Node* node) {
-    Node* list = DefinitionOf(node->kind()).place != nullptr ? node->input(0)->node() : nullptr;
+    std::unordered_set<Node*> lists;
+    for (const Value* input : node->inputs()) {
+      if (input->node()->kind() == sym::kListConstruct) lists.insert(input->node());
+    }
     node->Destroy();
-    if (list != nullptr && list->kind() == sym::kListConstruct && !list->output()->HasUses()) list->Destroy();
+    for (Node* list : lists) {
+      if (!list->output()->HasUses()) list->Destroy();
+    }
   }
 
   Compilation& compilation_;

@@ -32,12 +32,21 @@ bool KernelWorth::IsWorthAlone(const Node& node, const FusionSpace& space) const
     const PlaceRule& rule = *DefinitionOf(node.kind()).place;
     return space.device.is_cuda() && (rule.alone_on_gpu || (rule.joins && HasVectorsOfParts(node, space)));
   }
+  if (DefinitionOf(node.kind()).gather != nullptr || IsFilledOrCopied(node, space)) return false;
   if (space.device.is_cpu()) return target_.threads > 1 && facts_.sizes().LeastElements(space.sizes) >= kFewestShared;
   if (!space.device.is_cuda()) return false;
   if (space.row == 0) return HasVectorsOfParts(node, space);
   if (space.row > 1) return false;
   const KnownSize length = space.sizes[space.nesting.back()];
   return length && *length <= kLongestShortRow;
+}
+
+// LibTorch fills and copies memory as fast, and in place where a tensor is no longer needed.
+bool KernelWorth::IsFilledOrCopied(const Node& node, const FusionSpace& space) {
+  static const auto kFill = Symbol::fromQualString("aten::fill"), kZero = Symbol::fromQualString("aten::zero");
+  const Symbol kind = node.kind();
+  if (DefinitionOf(kind).kind == OperatorClass::kCreation || kind == kFill || kind == kZero) return true;
+  return kind == c10::aten::copy || (kind == c10::aten::clone && space.device.is_cpu());
 }
 
 // LibTorch's kernels for a GPU load and store vectors where all tensors lie alike, ours also where some are
@@ -102,8 +111,10 @@ bool KernelWorth::IsWorthMoving(const Node& node, const FusionSpace& space) cons
   return !length || *length >= kShortestMovedLoop * static_cast<int64_t>(is_joined_along ? num_tensors : 1);
 }
 
-bool KernelWorth::IsWorthCopying(const Value& tensor, const FusionSpace& space) const {
-  return space.device.is_cuda() && !space.nesting.empty() && LiesAlong(tensor, space);
+bool KernelWorth::IsWorthCopying(const Node& node, const FusionSpace& space) const {
+  if (space.nesting.empty()) return false;
+  if (space.device.is_cuda()) return LiesAlong(*node.input(0), space);
+  return node.kind() == c10::aten::clone && LiesAlike(*node.input(0), space);
 }
 
 }  // namespace hearth

@@ -21,10 +21,12 @@ class KernelWorth {
   bool IsWorthAlone(const Node& node, const FusionSpace& space) const;
   // A kernel that reads elements in other places (definitions/place_rules.h) in the place of a copy of them.
   bool IsWorthMoving(const Node& node, const FusionSpace& space) const;
-  // A kernel that reads a tensor in the place of a copy of it in the space's order.
-  bool IsWorthCopying(const Value& tensor, const FusionSpace& space) const;
+  // A kernel that reads a tensor in the place of a copy of it in the space's order. On a CPU, LibTorch's copies to
+  // another order are as good.
+  bool IsWorthCopying(const Node& node, const FusionSpace& space) const;
 
  private:
+  static bool IsFilledOrCopied(const Node& node, const FusionSpace& space);
   bool HasVectorsOfParts(const Node& node, const FusionSpace& space) const;
   bool JoinsVectors(const Node& node, const FusionSpace& space) const;
   bool LiesAlong(const Value& tensor, const FusionSpace& space) const;

@@ -254,10 +254,11 @@ class Simplifier {
 
   // ---- Operands that are expanded to the sizes that their user would expand them to ----
 
-  // Of those that a kernel can compute it is known.
+  // Of those that a kernel can compute it is known. A copy has the sizes of its first operand.
   static bool ExpandsOperands(const Node& node) {
     const OperatorDefinition& definition = DefinitionOf(node.kind());
-    return definition.kind == OperatorClass::kPointwise && definition.scalar != nullptr;
+    return definition.kind == OperatorClass::kPointwise && definition.scalar != nullptr &&
+           node.kind() != c10::aten::copy;
   }
 
   void ReadUnexpanded(Node* node) {

@@ -72,6 +72,8 @@ POINTWISE = (
          "torch.float_power({X}, {A})", "torch.float_power({X}, {S})", "torch.float_power({A}, 2)"]),
     (2, ["{Z} << {K}", "{Z} >> {K}", "{I} << {I}", "{I} >> {I}", "torch.bitwise_left_shift({I}, {K})",
          "torch.bitwise_right_shift({I}, {I})"]),
+    (3, ["torch.zeros_like({X})", "torch.ones_like({X})", "torch.full_like({A}, {C})", "torch.full_like({X}, {C}, dtype={F})",
+         "torch.full_like({I}, {K})", "torch.ops.aten.fill({A}, {C})", "torch.ops.aten.zero({X})"]),
     (1, [f"torch.{name}({{X}}, {{X}})" for name in ("greater", "greater_equal", "less", "less_equal", "not_equal")]),
     (2, ["torch.ops.aten.l1_loss({A}, {A}, 0)", "torch.ops.aten.mse_loss({A}, {A}, 0)", "torch.ops.aten.huber_loss({A}, {A}, 0, {P})",
          "torch.ops.aten.smooth_l1_loss({A}, {A}, 0, {P})", "torch.ops.aten.soft_margin_loss({A}, {A}, 0)",

@@ -2,13 +2,10 @@
 //
 // A loop at the top becomes two functions that differ in the width of indices only. What computes a round of it
 // (device_loops.h):
-//   a thread          Inner loops are loops of the thread. Where there are none, a thread computes several rounds
-//                     together that load and store neighbours, if the memory is aligned; in 32 bits only.
-//   a warp, a block   Instructions are computed by all of its threads alike, and stored by the first one. The rounds of
-//                     parallel and reducing loops right inside are spread over the threads; what is inside of those are
-//                     loops of the thread. Reductions are taken in an order that depends on the number of threads
-//                     alone. Local buffers are in shared memory, each warp's in a part of its own; where one statement
-//                     loads or stores what another one stores, the threads meet in between.
+//   a thread          Inner loops are loops of the thread, or it computes several rounds together (thread_rounds.h).
+//   a warp, a block   Its threads compute instructions alike, and share the rounds of inner loops (spread_rounds.h).
+// Both are written in a LoopCode (loop_code.h): statements of one thread (thread_code.h), whose values and buffers are
+// named and addressed in one way (value_names.h, buffers_in_cuda.h), and reductions (reductions_in_cuda.h).
 #pragma once
 
 #include <string>

@@ -1,14 +1,15 @@
 // One operation of the loop IR as an expression of CUDA C++. What a dtype is there: b1 is bool, u8 unsigned char, the
 // other integers signed char, short, int and long long; f16 and bf16 their bits as unsigned short; f32 and f64 float
-// and double. No header is needed: what the language has no expression for are functions that the source defines.
+// and double. What the language has no expression for is a call of a function that the source defines
+// (cuda_functions.h).
 #pragma once
 
-#include <cstddef>
-#include <set>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "jit/fuser/cuda/cuda_functions.h"
 #include "jit/fuser/ir/kernel.h"
 
 namespace hearth::fuser {
@@ -16,18 +17,6 @@ namespace hearth::fuser {
 // Of a value. A b1 in memory is an unsigned char.
 std::string_view CTypeOf(Dtype dtype);
 std::string_view MemoryCTypeOf(Dtype dtype);
-
-// The functions that expressions call.
-class CudaFunctions {
- public:
-  // Adds a function with those that it calls, and gives its name.
-  std::string_view Use(std::string_view name);
-  // The definitions of all that were added, each after those that it calls.
-  std::string Definitions() const;
-
- private:
-  std::set<size_t> used_;
-};
 
 // Also of the smallest integers, which the language has no literals for.
 std::string LiteralOf(const Instruction& constant);

@@ -139,14 +139,16 @@ bool GivesRowsInOrder(const Node& node, const FusionSpace& space, ValueFactTable
 std::optional<FusionSpace> SpaceOf(const Node& node, ValueFactTable& facts) {
   const OperatorDefinition& definition = DefinitionOf(node.kind());
   if (node.op() == nullptr || node.outputs().size() != 1) return {};
-  if (definition.scalar == nullptr && definition.row == nullptr && definition.place == nullptr) return {};
+  if (definition.scalar == nullptr && definition.row == nullptr && !ReadsMemory(node)) return {};
   if (node.output()->type()->kind() != c10::TypeKind::TensorType || !IsWritable(facts.Of(*node.output()))) return {};
   const bool is_reduction = IsReduction(node);
   const ValueFacts& known = facts.Of(is_reduction ? *node.input(0) : *node.output());
   if (!IsReadable(known)) return {};
+  // A GPU's operator reports an id that is out of range when it comes to it.
+  if (definition.gather != nullptr && (!known.device->is_cpu() || !GatherOf(node, facts))) return {};
   FusionSpace space{*known.device, *known.sizes, NestingOf(known)};
   space.moves = definition.place != nullptr;
-  space.reads_little = !space.moves && ReadsLittle(node, space.sizes, facts);
+  space.reads_little = !ReadsMemory(node) && ReadsLittle(node, space.sizes, facts);
   if (definition.row == nullptr) return space;
   const std::optional<size_t> row = RowOf(node, *definition.row, space, facts);
   if (!row) return {};
@@ -191,6 +193,21 @@ std::optional<std::vector<size_t>> MovedDimensions(const Node& node, ValueFactTa
   };
   std::vector<ValueFacts> given{facts.Of(*node.output())};
   return DefinitionOf(node.kind()).place->dimensions(Call(node, facts_of, facts.sizes(), given));
+}
+
+std::optional<Gather> GatherOf(const Node& node, ValueFactTable& facts) {
+  const GatherRule rule = DefinitionOf(node.kind()).gather;
+  if (rule == nullptr || node.op() == nullptr) return {};
+  const std::function<const ValueFacts&(const Value&)> facts_of = [&](const Value& of) -> const ValueFacts& {
+    return facts.Of(of);
+  };
+  std::vector<ValueFacts> given{facts.Of(*node.output())};
+  return rule(Call(node, facts_of, facts.sizes(), given));
+}
+
+bool ReadsMemory(const Node& node) {
+  const OperatorDefinition& definition = DefinitionOf(node.kind());
+  return definition.place != nullptr || definition.gather != nullptr;
 }
 
 bool IsReadInGroup(const Node& node, ValueFactTable& facts) {

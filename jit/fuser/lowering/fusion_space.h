@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "jit/analysis/value_fact_table.h"
+#include "jit/definitions/gather_rules.h"
 #include "jit/ir/graph.h"
 
 namespace hearth {
@@ -37,6 +38,11 @@ std::optional<FusionSpace> SpaceOf(const Node& node, ValueFactTable& facts);
 
 // Along which dimensions of its result a node reads elements in other places; null where a kernel cannot.
 std::optional<std::vector<size_t>> MovedDimensions(const Node& node, ValueFactTable& facts);
+// Which elements a node picks; null where a kernel cannot, or the node is none that does.
+std::optional<Gather> GatherOf(const Node& node, ValueFactTable& facts);
+// Whether kernels read what the node is given elsewhere than in the place of their loops, so that nothing computes it
+// on the way.
+bool ReadsMemory(const Node& node);
 
 // ---- For the lowering ----
 

@@ -15,6 +15,11 @@ using fuser::ValueId;
 
 namespace {
 
+// On a CPU; what fills no vector is little of a longer one.
+constexpr int64_t kLongestConstantLoop = 256;
+
+bool PicksElements(const Node* node) { return DefinitionOf(node->kind()).gather != nullptr; }
+
 bool IsNumber(const Value& value) {
   return value.type()->kind() == c10::TypeKind::IntType || value.type()->kind() == c10::TypeKind::FloatType;
 }
@@ -63,7 +68,7 @@ std::vector<ValueId> GroupLayout::Indices(const Input& input, const std::vector<
                                           const Places& places) const {
   std::vector<ValueId> indices;
   for (const size_t dimension : input.inner) {
-    const auto place = places.find(dimensions_[dimension].front());
+    const auto place = places.find(dimension == kPicked ? kPicked : dimensions_[dimension].front());
     indices.push_back(place == places.end() ? point[dimension] : place->second);
   }
   return indices;
@@ -111,6 +116,7 @@ bool GroupLayout::FindSpace() {
 
 bool GroupLayout::AddOperands(const Node& node) {
   if (DefinitionOf(node.kind()).place != nullptr) return AddMoved(node);
+  if (DefinitionOf(node.kind()).gather != nullptr) return AddGathered(node);
   return std::ranges::all_of(node.inputs(), [&](const Value* value) { return AddOperand(*value); });
 }
 
@@ -119,13 +125,8 @@ bool GroupLayout::AddOperand(const Value& value) {
   if (const Node* node = Inside(value)) return IsReadInGroup(*node, facts_);
   if (numbers_.contains(&value) || FindInput(value) != nullptr) return true;
   if (value.type()->kind() == c10::TypeKind::TensorType) {
-    std::optional<Input> input = InputOf(value);
-    if (!input) return false;
-    const KnownSizes& sizes = *facts_.Of(value).sizes;
-    const size_t extra = ExtraOf(value);
-    for (const auto& [dimension, has_gap, stride] : input->levels) {
-      if (!IsWhole(sizes[dimension], space_.sizes[extra + dimension], facts_.sizes())) return false;
-    }
+    std::optional<Input> input = InputOf(value, Aligned(value));
+    if (!input || !HasSizesOfSpace(*input)) return false;
     inputs_.push_back(*std::move(input));
   } else if (ConstantOf(value) == nullptr && IsNumber(value)) {
     numbers_.emplace(&value, fuser::kNoValue);
@@ -150,18 +151,13 @@ bool GroupLayout::AddMoved(const Node& node) {
   }
   for (size_t i = 0; i < tensors.size(); ++i) {
     const Value& value = *tensors[i];
-    std::optional<Input> input = Inside(value) == nullptr ? InputOf(value) : std::nullopt;
-    if (!input) return false;
-    // Memory is gone through as it lies.
-    const size_t innermost = space_.nesting.back();
-    if (input->has[innermost] && input->levels.back().dimension + ExtraOf(value) != innermost) {
-      return false;
-    }
+    std::optional<Input> input = Inside(value) == nullptr ? InputOf(value, Aligned(value)) : std::nullopt;
+    if (!input || !GoesAlongMemory(*input)) return false;
     input->mover = &node;
     input->tensor = i;
     const KnownSizes sizes = *facts_.Of(value).sizes;
     for (size_t own = 0; own < sizes.size(); ++own) {
-      const size_t dimension = ExtraOf(value) + own;
+      const size_t dimension = input->dimensions[own];
       if (std::ranges::find(*dimensions, dimension) == dimensions->end()) {
         if (sizes[own] != 1 && !IsWhole(sizes[own], space_.sizes[dimension], facts_.sizes())) return false;
         continue;
@@ -175,15 +171,65 @@ bool GroupLayout::AddMoved(const Node& node) {
   return true;
 }
 
+// The tensor that a node picks elements of, and the ids.
+bool GroupLayout::AddGathered(const Node& node) {
+  const std::optional<Gather> gather = GatherOf(node, facts_);
+  if (!gather || Inside(*gather->tensor) != nullptr || Inside(*gather->ids) != nullptr) return false;
+  std::vector<size_t> of_tensor = gather->of_tensor;
+  of_tensor[gather->dimension] = kPicked;
+  std::optional<Input> tensor = InputOf(*gather->tensor, std::move(of_tensor));
+  std::optional<Input> ids = InputOf(*gather->ids, gather->of_ids);
+  if (!tensor || !ids || !HasSizesOfSpace(*tensor) || !HasSizesOfSpace(*ids) || !GoesAlongMemory(*tensor)) return false;
+  const auto number = static_cast<uint16_t>(inputs_.size()), dimension = static_cast<uint16_t>(gather->dimension);
+  if ((*facts_.Of(*gather->tensor).sizes)[dimension] != 1) {
+    tensor->extents.emplace(kPicked, static_cast<uint16_t>(signature_.extents.size()));
+    signature_.extents.push_back({number, dimension});
+  }
+  if (gather->range != IdRange::kAny)
+    signature_.ids.push_back(
+        {static_cast<uint16_t>(number + 1), number, dimension, gather->range == IdRange::kFromEnd});
+  tensor->mover = ids->mover = &node;
+  ids->tensor = 1;
+  inputs_.push_back(*std::move(tensor));
+  inputs_.push_back(*std::move(ids));
+  return true;
+}
+
+// The space's dimensions that a tensor's are which is broadcast to it; one that has more dimensions is none of it.
+std::vector<size_t> GroupLayout::Aligned(const Value& value) const {
+  const std::optional<size_t> rank = facts_.Of(value).rank();
+  if (!rank || *rank > space_.sizes.size()) return {};
+  std::vector<size_t> dimensions(*rank);
+  std::iota(dimensions.begin(), dimensions.end(), space_.sizes.size() - *rank);
+  return dimensions;
+}
+
+bool GroupLayout::HasSizesOfSpace(const Input& input) const {
+  const KnownSizes& sizes = *facts_.Of(*input.value).sizes;
+  return std::ranges::all_of(input.levels, [&](const PartOrder::Level& level) {
+    const size_t dimension = input.dimensions[level.dimension];
+    return dimension == kPicked || IsWhole(sizes[level.dimension], space_.sizes[dimension], facts_.sizes());
+  });
+}
+
+// Whether the innermost loop goes through its memory as it lies.
+bool GroupLayout::GoesAlongMemory(const Input& input) const {
+  if (space_.nesting.empty()) return true;
+  const size_t innermost = space_.nesting.back();
+  return !input.has[innermost] || input.dimensions[input.levels.back().dimension] == innermost;
+}
+
 // None if no kernel can read it.
-std::optional<GroupLayout::Input> GroupLayout::InputOf(const Value& value) {
+std::optional<GroupLayout::Input> GroupLayout::InputOf(const Value& value, std::vector<size_t> dimensions) {
   const ValueFacts& facts = facts_.Of(value);
-  if (!IsReadable(facts) || facts.device != space_.device || facts.sizes->size() > space_.sizes.size()) return {};
+  if (!IsReadable(facts) || facts.device != space_.device || facts.sizes->size() != dimensions.size()) return {};
   const bool is_nested = facts.nested().is_known();
-  const size_t extra = ExtraOf(value);
-  Input input{&value, 0, LevelsOf(facts), {}, {}};
+  Input input{&value, 0, std::move(dimensions), LevelsOf(facts), {}, {}};
   input.has.assign(space_.sizes.size(), false);
-  for (const PartOrder::Level& level : input.levels) input.has[extra + level.dimension] = true;
+  for (const PartOrder::Level& level : input.levels) {
+    const size_t dimension = input.dimensions[level.dimension];
+    if (dimension != kPicked) input.has[dimension] = true;
+  }
   // One dimension has an order, but of a view nobody knows its stride.
   if (!is_nested && !input.levels.empty()) {
     if (!SpaceOf(*value.node(), facts_)) return {};
@@ -211,8 +257,8 @@ bool GroupLayout::NameExtents() {
     }
     const auto input = std::ranges::find_if(inputs_, [&](const Input& one) { return one.has[dimension]; });
     if (input == inputs_.end()) return false;
-    signature_.extents.push_back(
-        {static_cast<uint16_t>(input - inputs_.begin()), static_cast<uint16_t>(dimension - ExtraOf(*input->value))});
+    const auto own = std::ranges::find(input->dimensions, dimension) - input->dimensions.begin();
+    signature_.extents.push_back({static_cast<uint16_t>(input - inputs_.begin()), static_cast<uint16_t>(own)});
   }
   return true;
 }
@@ -230,11 +276,11 @@ bool GroupLayout::FindDimensions() {
   }
   if (space_.row > 0 && dimensions_.back().size() != space_.row) return false;
   for (Input& input : inputs_) {
-    const size_t extra = ExtraOf(*input.value);
-    for (const auto& [own, has_gap, stride] : input.levels) {
-      const auto found = std::ranges::find_if(
-          dimensions_, [&, own = own](const std::vector<size_t>& all) { return all.front() == own + extra; });
+    for (const PartOrder::Level& level : input.levels) {
+      const size_t dimension = input.dimensions[level.dimension];
+      const auto found = std::ranges::find(dimensions_, dimension, [](const auto& all) { return all.front(); });
       if (found != dimensions_.end()) input.inner.push_back(static_cast<size_t>(found - dimensions_.begin()));
+      if (dimension == kPicked) input.inner.push_back(kPicked);
     }
   }
   return true;
@@ -246,9 +292,9 @@ bool GroupLayout::Continues(size_t outer, size_t inner) const {
   return std::ranges::all_of(inputs_, [&](const Input& input) {
     if (!input.has[outer] && !input.has[inner]) return true;
     if (!input.has[outer] || !input.has[inner]) return false;
-    const size_t extra = ExtraOf(*input.value);
-    const auto place = std::ranges::find(input.levels, outer - extra, &PartOrder::Level::dimension);
-    if (place->has_gap || place + 1 == input.levels.end() || (place + 1)->dimension + extra != inner) return false;
+    const auto dimension_of = [&](const PartOrder::Level& level) { return input.dimensions[level.dimension]; };
+    const auto place = std::ranges::find(input.levels, outer, dimension_of);
+    if (place->has_gap || place + 1 == input.levels.end() || dimension_of(*(place + 1)) != inner) return false;
     // Of one element, a part may have any stride.
     const ValueFacts& facts = facts_.Of(*input.value);
     return !(place + 1)->has_gap || facts.nested().is_exact() || facts_.sizes().IsAtLeast(space_.sizes[inner], 2);
@@ -259,17 +305,15 @@ bool GroupLayout::Continues(size_t outer, size_t inner) const {
 std::vector<size_t> GroupLayout::DimensionsOf(const Value& value) const {
   const Node* node = Inside(value);
   if (node != nullptr && IsReduction(*node)) return KeptDimensions(*node, facts_);
-  std::vector<size_t> dimensions(facts_.Of(value).sizes->size());
-  std::iota(dimensions.begin(), dimensions.end(), ExtraOf(value));
-  return dimensions;
+  return Aligned(value);
 }
 
-KernelSignature::Tensor GroupLayout::SignatureOf(const Value& value) const {
+KernelSignature::Tensor GroupLayout::SignatureOf(const Value& value, const std::vector<size_t>& dimensions) const {
   const ValueFacts& facts = facts_.Of(value);
   KernelSignature::Tensor tensor{*facts.dtype, {}, {}};
-  const std::vector<size_t> dimensions = DimensionsOf(value);
   for (size_t i = 0; i < facts.sizes->size(); ++i) {
-    tensor.extents.push_back((*facts.sizes)[i] == 1 ? KernelSignature::kOne : extents_[dimensions[i]]);
+    const bool is_one = (*facts.sizes)[i] == 1 || dimensions[i] == kPicked;
+    tensor.extents.push_back(is_one ? KernelSignature::kOne : extents_[dimensions[i]]);
   }
   // Of a tensor without an order, one dimension at most has elements.
   const PartOrder nested = facts.nested();
@@ -280,9 +324,10 @@ KernelSignature::Tensor GroupLayout::SignatureOf(const Value& value) const {
 }
 
 KernelSignature::Tensor GroupLayout::SignatureOf(const Input& input) const {
-  KernelSignature::Tensor tensor = SignatureOf(*input.value);
-  for (const auto& [dimension, extent] : input.extents) {
-    tensor.extents[dimension - ExtraOf(*input.value)] = static_cast<int16_t>(extent);
+  KernelSignature::Tensor tensor = SignatureOf(*input.value, input.dimensions);
+  for (size_t i = 0; i < input.dimensions.size(); ++i) {
+    const auto own = input.extents.find(input.dimensions[i]);
+    if (own != input.extents.end()) tensor.extents[i] = static_cast<int16_t>(own->second);
   }
   if (input.IsDense()) return tensor;
   for (const uint8_t dimension : tensor.nesting) {
@@ -302,16 +347,19 @@ int64_t GroupLayout::ConstantStride(const PartOrder::Level& level) const {
 
 // How rows are best mapped to a GPU's threads depends on their number and length, and to find a place in several
 // dimensions takes divisions, which are slow by what is no constant: a kernel is for these sizes alone where they are
-// known.
+// known. On a CPU what is picked is often a short row, such as an embedding's: a loop of constant length does without
+// one for the elements that fill no vector. Of a reduction, LLVM would unroll such a loop before it makes vectors.
 std::optional<int64_t> GroupLayout::ConstantSize(const std::vector<size_t>& dimensions) const {
-  const bool is_wanted = space_.row > 0 || dimensions_.size() >= 3 || !moved_.empty();
-  if (!space_.device.is_cuda() || !is_wanted) return {};
+  const bool is_wanted = space_.device.is_cuda() ? space_.row > 0 || dimensions_.size() >= 3 || !moved_.empty()
+                                                 : space_.row == 0 && dimensions == dimensions_.back() &&
+                                                       std::ranges::any_of(group_.nodes, PicksElements);
+  if (!is_wanted) return {};
   int64_t size = 1;
   for (const size_t dimension : dimensions) {
     if (!space_.sizes[dimension]) return {};
     size *= *space_.sizes[dimension];
   }
-  return size;
+  return space_.device.is_cuda() || size <= kLongestConstantLoop ? std::optional(size) : std::nullopt;
 }
 
 ValueId GroupLayout::SizeSymbol(std::vector<uint16_t> extents) {
@@ -346,11 +394,9 @@ void GroupLayout::Declare() {
   std::vector<size_t> all(dimensions_.size());
   std::iota(all.begin(), all.end(), 0);
   for (Input& input : inputs_) {
-    for (const auto& [dimension, moved] : moved_) {
-      const auto extent = input.extents.find(dimension);
-      if (extent == input.extents.end()) continue;
-      input.sizes.emplace(dimension, space_.device.is_cuda() ? builder_.Integer(signature_.extents[extent->second].size)
-                                                             : SizeSymbol({extent->second}));
+    for (const auto& [dimension, extent] : input.extents) {
+      input.sizes.emplace(dimension, space_.device.is_cuda() ? builder_.Integer(signature_.extents[extent].size)
+                                                             : SizeSymbol({extent}));
     }
     signature_.inputs.push_back({input.operand, SignatureOf(input)});
     const fuser::Dtype dtype = *KernelDtype(*facts_.Of(*input.value).dtype);
@@ -359,7 +405,7 @@ void GroupLayout::Declare() {
                                   : builder_.Input(dtype, SizesOf(input), StridesOf(input));
   }
   for (const Value* value : group_.outputs) {
-    signature_.outputs.push_back(SignatureOf(*value));
+    signature_.outputs.push_back(SignatureOf(*value, DimensionsOf(*value)));
     const fuser::Dtype dtype = *KernelDtype(*facts_.Of(*value).dtype);
     outputs_.push_back(of_rows_.contains(value) ? builder_.Output(dtype, {rounds_}, {builder_.Integer(1)})
                                                 : builder_.Output(dtype, SizesOfWhole(), StridesOfWhole()));
@@ -380,7 +426,7 @@ std::vector<ValueId> GroupLayout::StridesOfWhole() {
 std::vector<ValueId> GroupLayout::SizesOf(const Input& input) const {
   std::vector<ValueId> sizes;
   for (const size_t dimension : input.inner) {
-    const auto own = input.sizes.find(dimensions_[dimension].front());
+    const auto own = input.sizes.find(dimension == kPicked ? kPicked : dimensions_[dimension].front());
     sizes.push_back(own == input.sizes.end() ? sizes_[dimension] : own->second);
   }
   return sizes;
@@ -395,11 +441,11 @@ std::vector<ValueId> GroupLayout::StridesOf(const Input& input) {
     strides[i] = stride;
     stride = builder_.Call(fuser::Opcode::kMultiply, {stride, sizes[i]});
   }
-  const size_t extra = ExtraOf(*input.value);
   bool has_gap = false;
   for (size_t i = input.inner.size(); i-- > 0;) {
-    const size_t dimension = dimensions_[input.inner[i]].back() - extra;
-    const PartOrder::Level& level = *std::ranges::find(input.levels, dimension, &PartOrder::Level::dimension);
+    const size_t dimension = input.inner[i] == kPicked ? kPicked : dimensions_[input.inner[i]].back();
+    const PartOrder::Level& level = *std::ranges::find(
+        input.levels, dimension, [&](const PartOrder::Level& one) { return input.dimensions[one.dimension]; });
     has_gap |= level.has_gap;
     if (!has_gap) continue;
     if (const int64_t constant = ConstantStride(level); constant != KernelSignature::kAnyGap) {
@@ -409,7 +455,7 @@ std::vector<ValueId> GroupLayout::StridesOf(const Input& input) {
     signature_.symbols.push_back({.kind = KernelSignature::Symbol::Kind::kStride,
                                   .extents = {},
                                   .operand = input.operand,
-                                  .dimension = static_cast<uint16_t>(dimension)});
+                                  .dimension = level.dimension});
     strides[i] = builder_.Symbol();
   }
   return strides;

@@ -2,6 +2,8 @@
 // dimensions that its loops go through, what its signature says of them, and its buffers.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -19,25 +21,29 @@ namespace hearth {
 
 class GroupLayout {
  public:
+  // In the place of a dimension of the space, or of the kernel: the one along which a node picks elements of a tensor.
+  static constexpr size_t kPicked = SIZE_MAX;
+
   // A tensor from outside.
   struct Input {
     const Value* value;
     uint16_t operand;                      // of the kernel's node
-    std::vector<PartOrder::Level> levels;  // its dimensions that do not have one element
+    std::vector<size_t> dimensions;        // the space's that its own are, or kPicked
+    std::vector<PartOrder::Level> levels;  // its own that do not have one element
     std::vector<bool> has;                 // of the space's dimensions
-    std::vector<size_t> inner;             // kernel dimensions, as they are nested in it
+    std::vector<size_t> inner;             // kernel dimensions, or kPicked, as they are nested in it
     bool is_whole = false;                 // dense, with all of the kernel's dimensions in their order
     fuser::BufferId buffer = 0;
 
     // The node that reads it in other places, and as which of its tensors; null: it is read in the place of the loops.
     const Node* mover = nullptr;
     size_t tensor = 0;
-    std::unordered_map<size_t, uint16_t> extents = {};      // along the space's dimensions that are moved
+    std::map<size_t, uint16_t> extents = {};                // along the space's dimensions that are moved, or kPicked
     std::unordered_map<size_t, fuser::ValueId> sizes = {};  // the same in the kernel
 
     bool IsDense() const;
   };
-  using Places = std::unordered_map<size_t, fuser::ValueId>;  // along the space's dimensions
+  using Places = std::unordered_map<size_t, fuser::ValueId>;  // along the space's dimensions, or kPicked
 
   GroupLayout(const FusionGroup& group, ValueFactTable& facts, fuser::KernelBuilder& builder)
       : group_(group), facts_(facts), builder_(builder) {}
@@ -74,16 +80,19 @@ class GroupLayout {
   bool AddOperands(const Node& node);
   bool AddOperand(const Value& value);
   bool AddMoved(const Node& node);
-  std::optional<Input> InputOf(const Value& value);
+  bool AddGathered(const Node& node);
+  std::optional<Input> InputOf(const Value& value, std::vector<size_t> dimensions);
+  bool HasSizesOfSpace(const Input& input) const;
+  bool GoesAlongMemory(const Input& input) const;
   bool NameExtents();
   bool FindDimensions();
   void Declare();
 
   uint16_t OperandOf(const Value& value);
-  size_t ExtraOf(const Value& value) const { return space_.sizes.size() - facts_.Of(value).sizes->size(); }
+  std::vector<size_t> Aligned(const Value& value) const;
   bool Continues(size_t outer, size_t inner) const;
   std::vector<size_t> DimensionsOf(const Value& value) const;
-  fuser::KernelSignature::Tensor SignatureOf(const Value& value) const;
+  fuser::KernelSignature::Tensor SignatureOf(const Value& value, const std::vector<size_t>& dimensions) const;
   fuser::KernelSignature::Tensor SignatureOf(const Input& input) const;
   int64_t ConstantStride(const PartOrder::Level& level) const;
   bool IsMoved(size_t dimension) const { return moved_.contains(dimension); }

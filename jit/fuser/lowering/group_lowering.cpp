@@ -53,6 +53,7 @@ class Lowering {
         round = builder_.Call(fuser::Opcode::kFloorDivide, {round, sizes()[i]});
       }
       if (rank > 1) point_[0] = round;
+      for (const Node* node : group_.nodes) FindPicked(*node);
       for (const Node* node : group_.nodes) ReduceRow(*node);
       EmitResultsOfRows();
       const auto is_of_rows = [&](const Value* output) { return layout_.HasElementForRow(*output); };
@@ -186,6 +187,40 @@ class Lowering {
     const std::vector<size_t> dimensions_;
   };
 
+  // Outside of loops over the innermost dimension: which element a node picks, where that is one for all of these.
+  void FindPicked(const Node& node) {
+    if (DefinitionOf(node.kind()).gather == nullptr) return;
+    const std::vector<size_t>& inner = layout_.MovedInput(node, kIds).inner;
+    if (std::ranges::find(inner, point_.size() - 1) == inner.end()) picked_[&node] = Picked(node);
+  }
+
+  // In the place that is being emitted; none of a tensor that has one alone.
+  Scalar Picked(const Node& node) {
+    if (const auto found = picked_.find(&node); found != picked_.end()) return found->second;
+    const GroupLayout::Input &tensor = layout_.MovedInput(node, kTensor), &ids = layout_.MovedInput(node, kIds);
+    const auto size = tensor.sizes.find(GroupLayout::kPicked);
+    if (size == tensor.sizes.end()) return {};
+    const Scalar count(builder_, size->second);
+    const Scalar id =
+        Scalar(builder_, builder_.Load(ids.buffer, layout_.Indices(ids, point_, {}))).To(fuser::Dtype::kInt64);
+    switch (GatherOf(node, facts_)->range) {
+      case IdRange::kWithin:
+        return id;
+      case IdRange::kFromEnd:
+        return Select(id < 0, id + count, id);
+      case IdRange::kAny:
+        return id.With(fuser::Opcode::kRemainder, count);
+    }
+  }
+
+  Scalar PickedElement(const Node& node) {
+    const GroupLayout::Input& tensor = layout_.MovedInput(node, kTensor);
+    const Scalar picked = Picked(node);
+    GroupLayout::Places places;
+    if (picked) places.emplace(GroupLayout::kPicked, picked.id());
+    return {builder_, builder_.Load(tensor.buffer, layout_.Indices(tensor, point_, places))};
+  }
+
   BufferId Keep(Scalar value) {
     const BufferId buffer = builder_.Local(value.dtype(), {sizes().back()});
     builder_.Store(buffer, std::span(&point_.back(), 1), value.id());
@@ -242,7 +277,7 @@ class Lowering {
         c10::aten::to,  c10::aten::where, c10::aten::masked_fill, c10::aten::clamp, c10::aten::rsub};
     const Node& node = *value.node();
     const OperatorDefinition& definition = DefinitionOf(node.kind());
-    return !kCheap->contains(node.kind()) && definition.row == nullptr && definition.place == nullptr;
+    return !kCheap->contains(node.kind()) && definition.row == nullptr && !ReadsMemory(node);
   }
 
   Scalar NewElement(const Value& value) {
@@ -255,6 +290,7 @@ class Lowering {
       const Scalar result = rule->element(*row.row, row.reduced);
       return fits_ ? result.To(dtype) : Scalar();
     }
+    if (DefinitionOf(node.kind()).gather != nullptr) return PickedElement(node);
     std::vector<ValueFacts> given{facts_.Of(value)};
     const Call call(node, facts_of_, facts_.sizes(), given);
     if (const PlaceRule* rule = DefinitionOf(node.kind()).place) {
@@ -284,6 +320,9 @@ class Lowering {
     std::vector<Scalar> reduced;
   };
 
+  // Of a node that picks elements.
+  static constexpr size_t kTensor = 0, kIds = 1;
+
   const FusionGroup& group_;
   ValueFactTable& facts_;
   const std::function<const ValueFacts&(const Value&)> facts_of_ = [this](const Value& of) -> const ValueFacts& {
@@ -296,6 +335,7 @@ class Lowering {
   ValueId round_ = fuser::kNoValue;
   std::vector<ValueId> point_;                         // that is being emitted, by the kernel's dimensions
   std::unordered_map<const Value*, Scalar> elements_;  // there
+  std::unordered_map<const Node*, Scalar> picked_;     // outside of loops over the innermost dimension
   std::unordered_map<const Value*, BufferId> kept_;    // from an earlier loop over the row
   std::unordered_map<const Value*, ReducedRow> rows_;
   std::unordered_map<const Value*, Scalar> of_rows_;  // what has an element for each row; none until it is computed

@@ -155,6 +155,77 @@ TEST(WindowsTest, BetweenFourPixels) {
   }
 }
 
+// Those of `images` as volumes of two layers, and as sequences.
+at::Tensor VolumesOf(const at::Tensor& images) {
+  const at::Tensor volumes = at::stack({images, images * 0.5, images - 1}, 2);
+  return images.is_contiguous() ? volumes.contiguous() : volumes.contiguous(at::MemoryFormat::ChannelsLast3d);
+}
+at::Tensor SequencesOf(const at::Tensor& images) { return images.contiguous().flatten(1, 2); }
+
+TEST(WindowsTest, WindowsOfSequencesAndVolumes) {
+  for (const at::Tensor& images : Images()) {
+    const at::Tensor sequences = SequencesOf(images), volumes = VolumesOf(images);
+    for (const bool counts_padding : {false, true}) {
+      const std::string of_sequences = List("size", {5}) + List("stride", {2}) + List("padding", {2});
+      at::Tensor expected = at::avg_pool1d(sequences, {5}, {2}, {2}, false, counts_padding);
+      at::Tensor actual = ByKernel(
+          of_sequences, "aten::avg_pool1d(%x, %size, %stride, %padding, %false, " + Truth(counts_padding) + ")",
+          sequences, expected);
+      ASSERT_TRUE(actual.defined());
+      ExpectLike(actual, expected);
+      const std::string of_volumes = List("size", {2, 3, 2}) + List("stride", {1, 2, 3}) + List("padding", {1, 0, 1});
+      // On a CPU, LibTorch has none of half precision.
+      expected = at::avg_pool3d(volumes.to(volumes.scalar_type() == at::kDouble ? at::kDouble : at::kFloat), {2, 3, 2},
+                                {1, 2, 3}, {1, 0, 1}, false, counts_padding)
+                     .to(volumes.scalar_type());
+      actual = ByKernel(of_volumes,
+                        "aten::avg_pool3d(%x, %size, %stride, %padding, %false, " + Truth(counts_padding) + ", %none)",
+                        volumes, expected);
+      // Means of channels-last volumes lie in the default order, in which memory is not gone through.
+      ASSERT_EQ(actual.defined(), volumes.is_contiguous());
+      if (actual.defined()) ExpectLike(actual, expected);
+    }
+    const std::string of_sequences =
+        List("size", {3}) + List("stride", {}) + List("padding", {1}) + List("dilation", {2});
+    at::Tensor expected = at::max_pool1d(sequences, {3}, {}, {1}, {2});
+    at::Tensor actual = ByKernel(of_sequences, "aten::max_pool1d(%x, %size, %stride, %padding, %dilation, %false)",
+                                 sequences, expected);
+    ASSERT_TRUE(actual.defined());
+    EXPECT_TRUE(at::allclose(actual, expected, 0, 0, /*equal_nan=*/true)) << actual << expected;
+    const std::string of_volumes =
+        List("size", {2, 3, 4}) + List("stride", {2, 1, 3}) + List("padding", {1, 1, 2}) + List("dilation", {1});
+    expected = at::max_pool3d(volumes, {2, 3, 4}, {2, 1, 3}, {1, 1, 2}, {1});
+    actual =
+        ByKernel(of_volumes, "aten::max_pool3d(%x, %size, %stride, %padding, %dilation, %false)", volumes, expected);
+    ASSERT_TRUE(actual.defined());
+    EXPECT_TRUE(at::allclose(actual, expected, 0, 0, /*equal_nan=*/true)) << actual << expected;
+  }
+}
+
+TEST(WindowsTest, BetweenNeighboursOfSequencesAndVolumes) {
+  for (const at::Tensor& images : Images(/*are_finite=*/true)) {
+    const at::Tensor sequences = SequencesOf(images), volumes = VolumesOf(images);
+    for (const bool aligns : {false, true}) {
+      for (const int64_t length : {28, 9, 5}) {
+        const at::Tensor expected = at::upsample_linear1d(sequences, {length}, aligns);
+        const at::Tensor actual =
+            ByKernel(List("sizes", {length}), "aten::upsample_linear1d(%x, %sizes, " + Truth(aligns) + ", %none)",
+                     sequences, expected);
+        ASSERT_TRUE(actual.defined());
+        ExpectLike(actual, expected);
+      }
+      for (const std::vector<int64_t>& sizes : std::vector<std::vector<int64_t>>{{6, 22, 7}, {2, 11, 30}, {5, 5, 5}}) {
+        const at::Tensor expected = at::upsample_trilinear3d(volumes, sizes, aligns);
+        const at::Tensor actual = ByKernel(
+            List("sizes", sizes), "aten::upsample_trilinear3d(%x, %sizes, " + Truth(aligns) + ", %none, %none, %none)",
+            volumes, expected);
+        ASSERT_TRUE(actual.defined());
+        ExpectLike(actual, expected);
+      }
+    }
+  }
+}
+
 TEST(WindowsTest, RolledElements) {
   for (const at::Tensor& images : Images()) {
     for (const std::vector<int64_t>& shifts : std::vector<std::vector<int64_t>>{{-3, 3}, {0, 40}, {11, -14}}) {

@@ -1,4 +1,5 @@
 #include "jit/fuser/runtime/fused_kernel.h"
+#include "jit/fuser/runtime/id_check.h"
 #include "jit/support/parallel_for.h"
 
 #include <ATen/EmptyTensor.h>
@@ -129,6 +130,10 @@ void FusedKernel::Run(std::span<const c10::IValue* const> operands, c10::IValue*
     Check(tensor, input.tensor, device, input.operand, extents);
     buffers.push_back(const_cast<void*>(tensor.const_data_ptr()));
     is_wide |= ElementsSpanned(tensor) > kMostNarrowElements;
+  }
+  for (const KernelSignature::Ids& ids : signature_.ids) {
+    const at::Tensor& tensor = TensorAt(operands, signature_.inputs[ids.tensor]);
+    CheckIds(TensorAt(operands, signature_.inputs[ids.ids]), tensor.size(ids.dimension), ids.from_end);
   }
   Numbers symbols;
   for (const KernelSignature::Symbol& symbol : signature_.symbols) {

@@ -59,6 +59,16 @@ struct KernelSignature {
     bool operator==(const Symbol&) const = default;
   };
 
+  // The elements of the input `ids` are looked at before the kernel runs: each is the number of one of the input
+  // `tensor`'s elements along the dimension, from 0 on, or else the call raises.
+  struct Ids {
+    uint16_t ids;
+    uint16_t tensor;
+    uint16_t dimension;
+    bool from_end = false;  // they may be negative, and count from the end then
+    bool operator==(const Ids&) const = default;
+  };
+
   // Memory that one of the kernel's loops leaves to a later one: outputs of the kernel that are no results.
   struct Scratch {
     c10::ScalarType dtype;
@@ -71,6 +81,7 @@ struct KernelSignature {
   std::vector<Tensor> outputs;   // likewise
   std::vector<Scratch> scratch;  // likewise, after the results
   std::vector<Symbol> symbols;   // likewise
+  std::vector<Ids> ids = {};
 
   bool operator==(const KernelSignature&) const = default;
 };
