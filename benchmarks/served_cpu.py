@@ -109,13 +109,26 @@ def torchserve_message(folder):
     return message_for(folder).replace(f"/v2/models/{folder.name}/infer".encode(), f"/predictions/{folder.name}".encode(), 1)
 
 
-def triton_repository(options, batches):
+class TritonServer(Triton):
+    """With all models of a folder."""
+
+    def __init__(self, options, batches, port):
+        self._repository = tempfile.TemporaryDirectory()
+        write_triton_repository(pathlib.Path(self._repository.name), options, batches)
+        super().__init__(options.triton, self._repository.name)
+        self.port = getattr(self, port)
+
+    def stop(self):
+        super().stop()
+        self._repository.cleanup()
+
+
+def write_triton_repository(repository, options, batches):
     """The archives for Triton's Python backend."""
-    repository = options.work.parent / f"{options.work.name}.triton{'.batches' if batches else ''}"
     packages = os.pathsep.join(path for path in sys.path if path)
     for name in options.models:
         folder = options.work / name
-        (repository / name / "1").mkdir(parents=True, exist_ok=True)
+        (repository / name / "1").mkdir(parents=True)
         (repository / name / "1/model.py").write_bytes((ROOT / "benchmarks/triton_backend.py").read_bytes())
         inputs = torch.load(folder / "inputs.pt", weights_only=True)
         outputs = torch.load(folder / "expected.pt", weights_only=True)
@@ -129,7 +142,6 @@ def triton_repository(options, batches):
         for key, value in (("archive", folder / "1/model.pt"), ("packages", packages)):
             config.append(f'parameters {{ key: "{key}" value {{ string_value: "{value}" }} }}')
         (repository / name / "config.pbtxt").write_text("\n".join(config) + "\n")
-    return repository
 
 
 class CpuBenchmark(Benchmark):
@@ -141,9 +153,7 @@ class CpuBenchmark(Benchmark):
             return TorchServe(options, batches="batches" in engine, one_thread="one thread" in engine)
         port = "grpc_port" if "gRPC" in engine else "http_port"
         if engine.startswith("Triton"):
-            server = Triton(options.triton, triton_repository(options, "batches" in engine))
-            server.port = getattr(server, port)
-            return server
+            return TritonServer(options, batches="batches" in engine, port=port)
         if engine.startswith("torch.jit"):
             program = "python_grpc_server" if "gRPC" in engine else "python_server"
             threads = {"OMP_NUM_THREADS": "1"} if "one thread" in engine else {}
