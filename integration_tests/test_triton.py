@@ -5,7 +5,6 @@ import json
 
 import pytest
 
-from integration_tests.daemon import Hearthd
 from integration_tests.triton import answers, configurations, models, requests
 from integration_tests.triton.record import RECORDED
 
@@ -67,30 +66,20 @@ OTHER_REFUSALS = {
 
 
 @pytest.fixture(scope="module")
-def answered(tmp_path_factory):
+def answered(hearthd, tmp_path_factory):
     repository = tmp_path_factory.mktemp("models")
     models.write(repository, in_python=False)
-    server = Hearthd(repository, "--model-control-mode", "none", "--allow-client-shm", "--id", "triton")
-    try:
-        made = answers.of(*(server.ready[f"{port}_port"] for port in ("http", "grpc", "metrics")))
-    finally:
-        server.stop()
-    server = Hearthd(repository, "--model-control-mode", "explicit")
-    try:
-        return {**made, "explicit": answers.of_life(server.ready["http_port"])}
-    finally:
-        server.stop()
+    server = hearthd(repository, "--model-control-mode", "none", "--allow-client-shm", "--id", "triton")
+    made = answers.of(*(server.ready[f"{port}_port"] for port in ("http", "grpc", "metrics")))
+    server = hearthd(repository, "--model-control-mode", "explicit")
+    return {**made, "explicit": answers.of_life(server.ready["http_port"])}
 
 
 @pytest.fixture(scope="module")
-def loads(tmp_path_factory):
+def loads(hearthd, tmp_path_factory):
     repository = tmp_path_factory.mktemp("configurations")
     configurations.write(repository, in_python=False)
-    server = Hearthd(repository, "--model-control-mode", "explicit")
-    try:
-        return answers.of_loads(server.ready["http_port"])
-    finally:
-        server.stop()
+    return answers.of_loads(hearthd(repository, "--model-control-mode", "explicit").ready["http_port"])
 
 
 def comparable(value):

@@ -119,12 +119,7 @@ def _counted(port):
 
 def _metrics(port):
     """By name of what models are told by: the metric's type, and its labels."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
-    try:
-        connection.request("GET", "/metrics")
-        text = connection.getresponse().read().decode()
-    finally:
-        connection.close()
+    text = _asked(port, requests.Request("", "GET", "/metrics"))["body"]
     types = dict(re.findall(r"^# TYPE (nv_inference_\w+) (\w+)", text, re.MULTILINE))
     labels = re.findall(r"^(nv_inference_\w+)\{(.*)\} ", text, re.MULTILINE)
     return {name: [types[name], sorted(re.findall(r'(\w+)="', names))] for name, names in labels}

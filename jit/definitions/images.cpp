@@ -311,8 +311,7 @@ void AverageOfVolumes(Call& call) {
 StrideOrder OrderOfResampled(Call& call) {
   if (SpatialRank(call) == 1) return StrideOrder::Default(true);
   const auto format = call.in(0).rank() == 5u ? SuggestedFormat(call.sizes(), call.in(0)) : std::nullopt;
-  if (format == c10::MemoryFormat::Contiguous) return StrideOrder::Default(true);
-  return format == c10::MemoryFormat::ChannelsLast3d ? StrideOrder::ChannelsLast3d(true) : StrideOrder();
+  return format ? StrideOrder::OfFormat(*format) : StrideOrder();
 }
 // In the format that the input suggests; there may be more pixels than the input has. One pixel is dense in both.
 void ResampleTo(Call& call) {
@@ -348,9 +347,7 @@ StrideOrder OrderOfPaddedByElements(Call& call) {
   if (!in.device->is_cpu()) return in.contiguous() ? StrideOrder::Default(true) : StrideOrder();
   if (*in.rank() < 4) return StrideOrder::Default(true);
   const auto format = SuggestedFormat(call.sizes(), in);
-  if (format == c10::MemoryFormat::Contiguous) return StrideOrder::Default(true);
-  if (format == c10::MemoryFormat::ChannelsLast) return StrideOrder::ChannelsLast(true);
-  return format == c10::MemoryFormat::ChannelsLast3d ? StrideOrder::ChannelsLast3d(true) : StrideOrder();
+  return format ? StrideOrder::OfFormat(*format) : StrideOrder();
 }
 
 // Two numbers a dimension, from the last one on.

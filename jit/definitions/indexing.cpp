@@ -276,9 +276,8 @@ void Gated(Call& call) {
 void GiveOrderOfShuffled(Call& call) {
   const ValueFacts& in = call.in(0);
   if (!call.out().sizes || !in.device || !in.device->is_cpu()) return;
-  const auto format = *in.rank() > 3 ? SuggestedFormat(call.sizes(), in) : c10::MemoryFormat::Contiguous;
-  if (format == c10::MemoryFormat::Contiguous) call.GiveOrder(StrideOrder::Default(true));
-  if (format == c10::MemoryFormat::ChannelsLast) call.GiveOrder(StrideOrder::ChannelsLast(true));
+  const auto format = *in.rank() > 3 ? SuggestedFormat(call.sizes(), in) : std::optional(c10::MemoryFormat::Contiguous);
+  if (format && format != c10::MemoryFormat::ChannelsLast3d) call.GiveOrder(StrideOrder::OfFormat(*format));
 }
 // Of so many channels and sides. What has no elements stays as it is.
 void GiveShuffledPixels(Call& call, KnownSize channels, KnownSize height, KnownSize width) {

@@ -350,16 +350,18 @@ int64_t GroupLayout::ConstantStride(const PartOrder::Level& level) const {
 // known. On a CPU what is picked is often a short row, such as an embedding's: a loop of constant length does without
 // one for the elements that fill no vector. Of a reduction, LLVM would unroll such a loop before it makes vectors.
 std::optional<int64_t> GroupLayout::ConstantSize(const std::vector<size_t>& dimensions) const {
-  const bool is_wanted = space_.device.is_cuda() ? space_.row > 0 || dimensions_.size() >= 3 || !moved_.empty()
-                                                 : space_.row == 0 && dimensions == dimensions_.back() &&
-                                                       std::ranges::any_of(group_.nodes, PicksElements);
-  if (!is_wanted) return {};
+  const bool is_on_gpu = space_.device.is_cuda();
+  if (is_on_gpu && space_.row == 0 && dimensions_.size() < 3 && moved_.empty()) return {};
+  if (!is_on_gpu) {
+    const bool is_innermost = space_.row == 0 && dimensions == dimensions_.back();
+    if (!is_innermost || std::ranges::none_of(group_.nodes, PicksElements)) return {};
+  }
   int64_t size = 1;
   for (const size_t dimension : dimensions) {
     if (!space_.sizes[dimension]) return {};
     size *= *space_.sizes[dimension];
   }
-  return space_.device.is_cuda() || size <= kLongestConstantLoop ? std::optional(size) : std::nullopt;
+  return is_on_gpu || size <= kLongestConstantLoop ? std::optional(size) : std::nullopt;
 }
 
 ValueId GroupLayout::SizeSymbol(std::vector<uint16_t> extents) {

@@ -203,14 +203,9 @@ class Lowering {
     const Scalar count(builder_, size->second);
     const Scalar id =
         Scalar(builder_, builder_.Load(ids.buffer, layout_.Indices(ids, point_, {}))).To(fuser::Dtype::kInt64);
-    switch (GatherOf(node, facts_)->range) {
-      case IdRange::kWithin:
-        return id;
-      case IdRange::kFromEnd:
-        return Select(id < 0, id + count, id);
-      case IdRange::kAny:
-        return id.With(fuser::Opcode::kRemainder, count);
-    }
+    const IdRange range = GatherOf(node, facts_)->range;
+    if (range == IdRange::kAny) return id.With(fuser::Opcode::kRemainder, count);
+    return range == IdRange::kFromEnd ? Select(id < 0, id + count, id) : id;
   }
 
   Scalar PickedElement(const Node& node) {
