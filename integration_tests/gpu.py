@@ -3,14 +3,15 @@
 
     python3 -m integration_tests.gpu [MODEL...]
 
-For a machine with an NVIDIA GPU and PyTorch 2.11, torchvision and transformers, nothing else of hearth's environment: the
-client is `hearth infer`. Exits 1 if an answer differs. Each model is run by `hearth run --device cuda`, run again and again
-by a plan for its exact sizes, whose runs are recorded and replayed where they can be, and asked through a daemon with
---device cuda; then all of them are asked at once, again and again. A model that reads its input late is asked by many at
-once, each with other numbers: memory of one's input must not go to another's before it was read. Inputs and outputs of
-another lie in this script's memory on the GPU, which it shares with the daemon (CUDA shared memory). Layers that
-the GPU's libraries compute are run in each tier and dtype, with NaN among their numbers too. On a machine with several GPUs
-a daemon has models on all of them. At the end a model breaks a GPU, whose daemon must say so and end.
+For a machine with an NVIDIA GPU and PyTorch 2.11, torchvision and transformers, nothing else of hearth's environment:
+the client is `hearth infer`. Exits 1 if an answer differs. Each model is run by `hearth run --device cuda`, run again
+and again by a plan for its exact sizes, whose runs are recorded and replayed where they can be, and asked through a
+daemon with --device cuda; then all of them are asked at once, again and again. A model that reads its input late is
+asked by many at once, each with other numbers: memory of one's input must not go to another's before it was read.
+Inputs and outputs of another lie in this script's memory on the GPU, which it shares with the daemon (CUDA shared
+memory). Layers that the GPU's libraries compute are run in each tier and dtype, with NaN among their numbers too, and
+a model whose trace computes sizes in tensors. On a machine with several GPUs a daemon has models on all of them. At
+the end a model breaks a GPU, whose daemon must say so and end.
 """
 import argparse
 import base64
@@ -77,6 +78,17 @@ class Picks(torch.nn.Module):
 
     def forward(self, rows, numbers):
         return rows[numbers]
+
+
+class WritesSizes(torch.nn.Module):
+    """A trace of it has the number of rows in a tensor of the host's, and multiplies that by constants of its archive."""
+
+    def forward(self, x):
+        rows = x.shape[0]
+        rows *= 4
+        parts = x.view(rows, -1).softmax(-1)
+        rows *= 2
+        return parts.view(rows, -1) + 1
 
 
 class Daemon:
@@ -328,6 +340,25 @@ def layer_problems(hearth, folder):
     return problems
 
 
+def traced_size_problems(hearth, folder):
+    """What goes wrong with sizes that a trace writes, of a model that was traced on the CPU or the GPU."""
+    problems = []
+    given = torch.randn(3, 64)
+    torch.save((given,), folder / "sizes.in.pt")
+    wanted = WritesSizes()(given)
+    for device in ("cpu", "cuda"):
+        torch.jit.trace(WritesSizes(), torch.randn(2, 64, device=device)).save(str(folder / "sizes.pt"))
+        for tier in ("0", "1", "2"):
+            done = subprocess.run(
+                [*hearth, "run", folder / "sizes.pt", "--inputs", folder / "sizes.in.pt", "--output", folder / "sizes.out.pt",
+                 "--device", "cuda", "--tier", tier], capture_output=True, text=True)  # fmt: skip
+            if done.returncode != 0:
+                problems.append(f"traced on {device}, tier {tier}: {done.stderr.strip().splitlines()[-1]}")
+            elif not torch.allclose(torch.load(folder / "sizes.out.pt", weights_only=True).cpu(), wanted, *TOLERANCE):
+                problems.append(f"traced on {device}, tier {tier}: another answer")
+    return problems
+
+
 def answer_of_torch(model, device):
     """What torch.jit answers on the GPU; on the CPU where the archive's code names that device, which torch obeys."""
     oracle = torch.jit.load(model.archive, map_location=device)
@@ -379,6 +410,8 @@ def main():
         wrong = 0 if options.only_devices else wrong_answers(options, hearth, pathlib.Path(scratch))
         if options.device == "cuda" and not options.only_devices:
             wrong += tell("layers of the GPU's libraries", layer_problems(hearth, pathlib.Path(scratch)))
+        if options.device == "cuda" and not options.only_devices:
+            wrong += tell("sizes that a trace writes", traced_size_problems(hearth, pathlib.Path(scratch)))
         if options.device == "cuda" and torch.cuda.device_count() > 1:
             wrong += tell("several GPUs", several_gpus_problems(pathlib.Path(scratch) / "of_several", hearth))
         if options.device == "cuda":

@@ -135,14 +135,14 @@ def _is_as_near(ours, case, device):
     of float64 too) as torch.jit's answers are to inputs whose last bits are drawn: a model may make much of a little
     rounding, and one answer is near by chance."""
     inputs = torch.load(case.inputs, weights_only=True)
-    with torch.no_grad(), torch.jit.optimized_execution(False):
-        model = torch.jit.load(case.archive, map_location=device)
-        theirs = [to("cpu", plain(model(*to(device, given)))) for given in (inputs, *_with_other_last_bits(inputs))]
-        try:
-            exact = torch.jit.load(case.archive, map_location=device).double()
-            exact = to("cpu", plain(exact(*to(device, _map(torch.Tensor.double, inputs)))))
-        except RuntimeError:
-            exact = theirs[0]
+    given = [to(device, each) for each in (inputs, *_with_other_last_bits(inputs))]
+    theirs = _answers(lambda: torch.jit.load(case.archive, map_location=device), given)
+    try:
+        [exact] = _answers(
+            lambda: torch.jit.load(case.archive, map_location=device).double(), [to(device, _map(torch.Tensor.double, inputs))]
+        )
+    except RuntimeError:
+        exact = theirs[0]
     answers = [exact]
     for each in (ours, *theirs):
         try:
@@ -156,6 +156,19 @@ def _is_as_near(ours, case, device):
     if len({len(each) for each in answers}) > 1:
         return False
     return all(_near(our, right, [their for _, their in others]) for (_, right), (_, our), *others in zip(*answers))
+
+
+def _answers(load, given):
+    """Those of the torch.jit model that `load` gives, without its optimizer, which takes long, where that can be: on a GPU a constant of no dimension may
+    be on another device than what it is compared with, which the optimizer alone does away with."""
+    for is_optimized in (False, True):
+        try:
+            with torch.no_grad(), torch.jit.optimized_execution(is_optimized):
+                model = load()  # which stays as it was run first
+                return [to("cpu", plain(model(*inputs))) for inputs in given]
+        except RuntimeError:
+            if is_optimized:
+                raise
 
 
 class _OtherDetections(Exception):

@@ -216,6 +216,29 @@ void PlannedRecurrence(Call& call) {
   if (settings.batch_first) call.GiveOrder(StrideOrder::Default(true).Permuted(kSequencesFirst), 0);
 }
 
+// The same of LibTorch's, which have as many numbers a step as their states.
+void Recurrence(Call& call) {
+  const ValueFacts& given = call.in(1);
+  const bool has_memory = given.kind == ValueFacts::Kind::kList && given.elements.size() == 2;
+  const ValueFacts& state = has_memory ? given.elements.front() : given;
+  const std::optional<KnownSizes>& input = call.in(0).sizes;
+  const std::optional<bool> bidirectional = call.flag("bidirectional");
+  const std::optional<bool> batch_first = call.flag("batch_first");
+  if (!bidirectional || !batch_first || !input || input->size() != 3 || state.rank() != 3u) return;
+  KnownSizes output = *input;
+  const KnownSize hidden = state.sizes->back();
+  output.back() = *bidirectional ? call.sizes().Multiply(hidden, 2) : hidden;
+  for (size_t i = 0; i < call.num_outputs(); ++i) {
+    const bool is_memory = i == 2;
+    if (is_memory && given.elements.back().rank() != 3u) continue;
+    call.Give(i, call.in(0), call.in(0).dtype,
+              i == 0 ? output : is_memory ? *given.elements.back().sizes : *state.sizes);
+    call.GiveOrder(StrideOrder::Default(true), i);
+  }
+  constexpr size_t kSequencesFirst[] = {1, 0, 2};
+  if (*batch_first) call.GiveOrder(StrideOrder::Default(true).Permuted(kSequencesFirst), 0);
+}
+
 using enum OperatorClass;
 
 const OperatorDefinition kDefinitions[] = {
@@ -269,6 +292,10 @@ const OperatorDefinition kDefinitions[] = {
      .autocast = AutocastPolicy::kFull},
     {.name = "hearth::lstm", .kind = kRecurrent, .facts = PlannedRecurrence},
     {.name = "hearth::gru", .kind = kRecurrent, .facts = PlannedRecurrence},
+    {.name = "aten::lstm", .kind = kRecurrent, .facts = Recurrence},
+    {.name = "aten::gru", .kind = kRecurrent, .facts = Recurrence},
+    {.name = "aten::rnn_tanh", .kind = kRecurrent, .facts = Recurrence},
+    {.name = "aten::rnn_relu", .kind = kRecurrent, .facts = Recurrence},
     {.name = "aten::gru_cell", .kind = kRecurrent, .facts = GruCell, .autocast = AutocastPolicy::kReduced},
     {.name = "aten::embedding", .kind = kIndexing, .facts = Embedding, .gather = gather::ByEmbedding},
     {.name = "aten::native_layer_norm", .kind = kNormalization, .autocast = AutocastPolicy::kFull},

@@ -28,7 +28,7 @@ void GroupScales(NativeArguments in, IValue* out) {
   const at::Tensor numbers = images.to(at::kFloat).reshape({count, groups, length});
   const auto [variance, mean] = at::var_mean(numbers, at::IntArrayRef{2}, /*correction=*/0, /*keepdim=*/true);
   const auto of_channels = [&](const at::Tensor& of_groups) {
-    return of_groups.expand({count, groups, channels / groups}).reshape({count, channels, 1, 1});
+    return of_groups.expand({count, groups, channels / groups}).contiguous().view({count, channels, 1, 1});
   };
   at::Tensor factors = of_channels(variance.add(Get<double>(in[4])).rsqrt());
   if (weight != nullptr) factors.mul_(weight->to(at::kFloat).reshape({channels, 1, 1}));

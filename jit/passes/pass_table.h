@@ -24,6 +24,7 @@
 #include "jit/passes/fold_facts.h"
 #include "jit/passes/frame_states.h"
 #include "jit/passes/functionalize.h"
+#include "jit/passes/functionalize_sizes.h"
 #include "jit/passes/fuse.h"
 #include "jit/passes/fuse_epilogues.h"
 #include "jit/passes/fuse_gpu_convolutions.h"
@@ -112,6 +113,7 @@ inline constexpr Pass kPasses[] = {
      .help = "makes a plan of a baseline: a copy with the places to leave it from",
      .required = true},
     {.name = "functionalize", .run = Functionalize, .help = "writes in place that nobody else sees become values"},
+    {.name = "functionalize_sizes", .run = FunctionalizeSizes, .help = "sizes that are tensors are not written in place"},
     {.name = "fuse", .run = Fuse, .help = "groups of pointwise operators become kernels"},
     {.name = "fuse_epilogues",
      .run = FuseEpilogues,

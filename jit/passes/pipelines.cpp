@@ -57,6 +57,7 @@ void BuildBaseline(Compilation& method) {
   const auto run = [&](PassName name) { method.Run(name.pass()); };
   run("specialize");
   run("autocast");
+  run("functionalize_sizes");
   run("scalar_tensors");
   run("dead_code");
   run("constant_lists");

@@ -1,8 +1,13 @@
 #include "jit/passes/plan_recurrences.h"
 
+#include <ATen/core/List.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/jit_type.h>
+#include <ATen/ops/_cudnn_rnn_flatten_weight.h>
+#include <ATen/ops/cudnn_is_acceptable.h>
+#include <c10/util/StringUtil.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -93,7 +98,9 @@ class RecurrencePlanner {
     const std::optional<std::vector<int64_t>> sizes =
         LikelySizes(facts_.sizes(), facts_.Of(*node->input(kInput)).sizes);
     std::vector<at::Tensor> parameters = ParametersOf(*node->input(kParameters));
-    if (!settings || !sizes || sizes->size() != 3 || parameters.empty()) return false;
+    if (!settings || parameters.empty()) return false;
+    if (parameters.front().is_cuda()) return TryFlatten(node, *settings, parameters);
+    if (!sizes || sizes->size() != 3) return false;
     for (const at::Tensor& parameter : parameters) {
       if (!parameter.defined() || !target_.PacksWeights(parameter.device(), parameter.scalar_type())) return false;
     }
@@ -118,6 +125,32 @@ class RecurrencePlanner {
       AsIfOnThreads(threads, [&] { planned->Prepare(steps, sequences); });
     }
     Replace(node, std::move(planned));
+    return true;
+  }
+
+  // On a GPU: cuDNN wants the weights in one piece, and copies them there in every call where they are not.
+  bool TryFlatten(Node* node, const libraries::RecurrenceSettings& settings,
+                  const std::vector<at::Tensor>& parameters) {
+    constexpr int64_t kLstm = 2, kGru = 3;  // cuDNN's numbers
+    const int64_t of_one = settings.has_biases ? 4 : 2;
+    const bool is_plain =
+        static_cast<int64_t>(parameters.size()) == settings.layers * settings.directions * of_one &&
+        std::ranges::all_of(parameters, [](const at::Tensor& each) { return each.defined() && each.is_cuda(); });
+    if (!is_plain || !at::cudnn_is_acceptable(parameters.front())) return false;
+    const std::string variant = c10::str(settings.has_memory, settings.has_biases, settings.layers, settings.directions);
+    const std::vector<at::Tensor> flat = derived_.Get("flat recurrent layer", variant, parameters, [&] {
+      std::vector<at::Tensor> copies;
+      for (const at::Tensor& parameter : parameters) copies.push_back(parameter.clone());
+      // Makes them views of the one piece.
+      at::_cudnn_rnn_flatten_weight(copies, of_one, copies[0].size(1), settings.has_memory ? kLstm : kGru,
+                                    copies[1].size(1), /*proj_size=*/0, settings.layers, settings.batch_first,
+                                    settings.directions == 2);
+      return copies;
+    });
+    if (flat.empty()) return false;
+    const InsertionGuard here(&graph_, node);
+    graph_.SetCurrentRange(node->range());
+    node->ReplaceInput(kParameters, graph_.InsertConstant(c10::List<at::Tensor>(flat), c10::ListType::ofTensors()));
     return true;
   }
 

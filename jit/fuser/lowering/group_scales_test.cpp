@@ -95,14 +95,18 @@ TEST(GroupScalesTest, NumbersTimesFactorsPlusOffsetsAreLibTorchsGroupNorm) {
 TEST(GroupScalesTest, TheOperatorGivesWhatItsKernelDoes) {
   const Operator* op = OperatorRegistry::Global().Find(c10::Symbol::fromQualString("hearth::group_scales"), "");
   const at::Tensor images = at::randn({2, 12, 5, 7}).add(2).to(at::kHalf).contiguous(at::MemoryFormat::ChannelsLast);
-  const IValue groups = 3, epsilon = 1e-3, numbers = at::randn({12}).to(at::kHalf), x = images;
-  for (const IValue& channels : {numbers, IValue()}) {
-    const std::vector<const IValue*> arguments = {&x, &groups, &channels, &channels, &epsilon, &channels};
-    std::vector<IValue> given(2);
-    op->native()({arguments.data(), arguments.size()}, given.data());
-    const Scales scales = ScalesOf(images, 3, channels, channels, channels);
-    EXPECT_TRUE(at::allclose(given[0].toTensor(), scales.factors, 1e-4, 1e-4));
-    EXPECT_TRUE(at::allclose(given[1].toTensor(), scales.offsets, 1e-4, 1e-4));
+  const IValue epsilon = 1e-3, numbers = at::randn({12}).to(at::kHalf), x = images;
+  for (const int64_t count : {1, 3, 12}) {
+    const IValue groups = count;
+    for (const IValue& channels : {numbers, IValue()}) {
+      const std::vector<const IValue*> arguments = {&x, &groups, &channels, &channels, &epsilon, &channels};
+      std::vector<IValue> given(2);
+      op->native()({arguments.data(), arguments.size()}, given.data());
+      const Scales scales = ScalesOf(images, count, channels, channels, channels);
+      EXPECT_TRUE(at::allclose(given[0].toTensor(), scales.factors, 1e-4, 1e-4));
+      EXPECT_TRUE(at::allclose(given[1].toTensor(), scales.offsets, 1e-4, 1e-4));
+      EXPECT_TRUE(given[0].toTensor().is_contiguous() && given[1].toTensor().is_contiguous());
+    }
   }
 }
 

@@ -1,0 +1,88 @@
+// What is inferred of LSTM, GRU and RNN layers is held against what LibTorch gives.
+#include <ATen/ATen.h>
+#include <c10/util/StringUtil.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "jit/analysis/test_support.h"
+#include "jit/analysis/value_fact_table.h"
+#include "jit/interpreter/random_graphs.h"
+#include "jit/ir/parser.h"
+
+namespace hearth {
+namespace {
+
+using c10::IValue;
+
+constexpr int64_t kInputs = 5, kHidden = 4;
+
+struct Layer {
+  const char* name;
+  int64_t gates;
+  bool has_memory;
+};
+
+// Weights and biases of one layer are arguments of the graph, as the input and the state are.
+std::string GraphOf(const Layer& layer, int64_t directions, bool batch_first) {
+  std::string parameters, list;
+  for (int64_t i = 0; i < 4 * directions; ++i) {
+    parameters += c10::str(", %p", i, " : Tensor");
+    list += c10::str(i == 0 ? "" : ", ", "%p", i);
+  }
+  const char* const state = layer.has_memory ? "%states" : "%h";
+  return c10::str("graph(%x : Tensor, %h : Tensor, %c : Tensor", parameters, "):\n",
+                  "  %one : int = prim::Constant[value=1]()\n  %zero : float = prim::Constant[value=0.]()\n",
+                  "  %yes : bool = prim::Constant[value=True]()\n  %no : bool = prim::Constant[value=False]()\n",
+                  "  %states : List[Tensor] = prim::ListConstruct(%h, %c)\n",
+                  "  %parameters : List[Tensor] = prim::ListConstruct(", list, ")\n  %y : Tensor, %last : Tensor",
+                  layer.has_memory ? ", %memory : Tensor" : "", " = ", layer.name, ".input(%x, ", state,
+                  ", %parameters, %yes, %one, %zero, %no, ", directions == 2 ? "%yes" : "%no", ", ",
+                  batch_first ? "%yes" : "%no", ")\n  return (%y, %last", layer.has_memory ? ", %memory" : "", ")\n");
+}
+
+std::vector<IValue> ArgumentsOf(const Layer& layer, int64_t directions, std::vector<int64_t> sizes,
+                                int64_t sequences) {
+  sizes.push_back(kInputs);
+  const at::Tensor state = at::rand({directions, sequences, kHidden});
+  std::vector<IValue> arguments = {at::rand(sizes), state, state.clone()};
+  for (int64_t i = 0; i < directions; ++i) {
+    for (const int64_t width : {kInputs, kHidden}) arguments.emplace_back(at::rand({layer.gates * kHidden, width}));
+    for (int bias = 0; bias < 2; ++bias) arguments.emplace_back(at::rand({layer.gates * kHidden}));
+  }
+  return arguments;
+}
+
+TEST(RecurrenceFactsTest, WhatIsInferredOfLayersIsWhatLibTorchGives) {
+  size_t known = 0;
+  for (const Layer& layer : {Layer{"aten::lstm", 4, true}, Layer{"aten::gru", 3, false},
+                             Layer{"aten::rnn_tanh", 1, false}, Layer{"aten::rnn_relu", 1, false}}) {
+    for (const int64_t directions : {1, 2}) {
+      for (const bool batch_first : {false, true}) {
+        const std::string text = GraphOf(layer, directions, batch_first);
+        const std::unique_ptr<Graph> graph = ParseGraph(text);
+        for (const auto& [steps, sequences] : {std::pair<int64_t, int64_t>{3, 2}, {1, 2}, {3, 1}, {1, 1}}) {
+          SCOPED_TRACE(c10::str(text, steps, " steps, ", sequences, " sequences"));
+          const std::vector<IValue> arguments = ArgumentsOf(
+              layer, directions, batch_first ? std::vector{sequences, steps} : std::vector{steps, sequences}, sequences);
+          const WrittenMemory memory(*graph, nullptr);
+          SizeAlgebra sizes;
+          ValueFactTable table(*graph, ArgumentSpec::Of(arguments).value().Facts(), memory, sizes);
+          table.InferAll();
+          const std::vector<IValue> results = GraphWalker().Walk(*graph, arguments);
+          const KnownArguments of_arguments(&table, *graph, arguments);
+          for (size_t i = 0; i < results.size(); ++i) {
+            EXPECT_TRUE(table.Of(*graph->outputs()[i]).order.is_known());
+            known += ExpectHolds(table.Of(*graph->outputs()[i]), results[i], of_arguments);
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(known, 0);
+}
+
+}  // namespace
+}  // namespace hearth
