@@ -143,11 +143,17 @@ class Layers(torch.nn.Module):
         self.grouped = torch.nn.Conv2d(16, 16, 3, padding=1, groups=16)
         self.pixel = torch.nn.Conv2d(64, 64, 1)
         self.tokens = torch.nn.Linear(16, 24)
+        self.lstm = torch.nn.LSTM(16, 12, num_layers=2, bidirectional=True, batch_first=True)
+        self.gru = torch.nn.GRU(16, 12)
 
     def forward(self, rows, images, pixels):
-        mixed = torch.nn.functional.gelu(self.tokens(images.flatten(2).transpose(1, 2))).transpose(1, 2)
+        steps = images.flatten(2).transpose(1, 2)
+        mixed = torch.nn.functional.gelu(self.tokens(steps)).transpose(1, 2)
+        remembered, (last, memory) = self.lstm(steps)
+        recalled, state = self.gru(steps)
         return (torch.relu(self.linear(rows)), torch.relu(self.first(images)), torch.relu(self.second(images) + images),
-                self.first(images), torch.relu(self.pixel(pixels)), self.grouped(images), mixed.contiguous())
+                self.first(images), torch.relu(self.pixel(pixels)), self.grouped(images), mixed.contiguous(),
+                torch.relu(remembered) + 1, last * 2 + memory, recalled.sigmoid() * recalled, state + 1)
 
 
 class SharedTensor:

@@ -159,8 +159,8 @@ def _is_as_near(ours, case, device):
 
 
 def _answers(load, given):
-    """Those of the torch.jit model that `load` gives, without its optimizer, which takes long, where that can be: on a GPU a constant of no dimension may
-    be on another device than what it is compared with, which the optimizer alone does away with."""
+    """Those of the torch.jit model that `load` gives, on the CPU; without its optimizer, which takes long, where that can
+    be: on a GPU a model may compute with constants that are on another device, which the optimizer alone does away with."""
     for is_optimized in (False, True):
         try:
             with torch.no_grad(), torch.jit.optimized_execution(is_optimized):
@@ -246,10 +246,13 @@ def _cost(recipe, case, hearth):
     """Why the answer proves nothing, if it does not, and milliseconds and megabytes of both sides. The fastest of at
     most three runs counts, without torch.jit's optimizer, which would take longer to optimize than the rest of it all.
     No cost where a process more that opens a GPU would be most of it."""
-    start = time.perf_counter()
-    module = torch.jit.load(case.archive, map_location=hearth.device)
-    loaded = time.perf_counter() - start
     inputs = torch.load(case.inputs, weights_only=True, map_location=hearth.device)
+    if hearth.device != "cpu":
+        [answer] = _answers(lambda: torch.jit.load(case.archive, map_location=hearth.device), [inputs])
+        return networks.silence(answer, recipe.at_least), {}
+    start = time.perf_counter()
+    module = torch.jit.load(case.archive)
+    loaded = time.perf_counter() - start
     runs = []
     with torch.no_grad(), torch.jit.optimized_execution(False):
         while len(runs) < 3 and sum(runs) < 1:
@@ -258,10 +261,7 @@ def _cost(recipe, case, hearth):
             runs.append(time.perf_counter() - start)
     del module
     found = networks.silence(answer, recipe.at_least)
-    if hearth.device != "cpu":
-        return found, {}
-    command = [*hearth.program, "run", case.archive, "--inputs", case.inputs, "--json", "--device", hearth.device]
-    command += ["--repeat", len(runs)]
+    command = [*hearth.program, "run", case.archive, "--inputs", case.inputs, "--json", "--repeat", len(runs)]
     measured = [sys.executable, "-c", _PEAK, *map(str, command)]
     output = subprocess.run(measured, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True).stdout
     told, _, peak = output.rstrip().rpartition("\n")

@@ -43,8 +43,7 @@ std::string GraphOf(const Layer& layer, int64_t directions, bool batch_first) {
                   batch_first ? "%yes" : "%no", ")\n  return (%y, %last", layer.has_memory ? ", %memory" : "", ")\n");
 }
 
-std::vector<IValue> ArgumentsOf(const Layer& layer, int64_t directions, std::vector<int64_t> sizes,
-                                int64_t sequences) {
+std::vector<IValue> ArgumentsOf(const Layer& layer, int64_t directions, std::vector<int64_t> sizes, int64_t sequences) {
   sizes.push_back(kInputs);
   const at::Tensor state = at::rand({directions, sequences, kHidden});
   std::vector<IValue> arguments = {at::rand(sizes), state, state.clone()};
@@ -65,8 +64,9 @@ TEST(RecurrenceFactsTest, WhatIsInferredOfLayersIsWhatLibTorchGives) {
         const std::unique_ptr<Graph> graph = ParseGraph(text);
         for (const auto& [steps, sequences] : {std::pair<int64_t, int64_t>{3, 2}, {1, 2}, {3, 1}, {1, 1}}) {
           SCOPED_TRACE(c10::str(text, steps, " steps, ", sequences, " sequences"));
-          const std::vector<IValue> arguments = ArgumentsOf(
-              layer, directions, batch_first ? std::vector{sequences, steps} : std::vector{steps, sequences}, sequences);
+          const std::vector<IValue> arguments =
+              ArgumentsOf(layer, directions,
+                          batch_first ? std::vector{sequences, steps} : std::vector{steps, sequences}, sequences);
           const WrittenMemory memory(*graph, nullptr);
           SizeAlgebra sizes;
           ValueFactTable table(*graph, ArgumentSpec::Of(arguments).value().Facts(), memory, sizes);

@@ -232,7 +232,9 @@ void Recurrence(Call& call) {
     const bool is_memory = i == 2;
     if (is_memory && given.elements.back().rank() != 3u) continue;
     call.Give(i, call.in(0), call.in(0).dtype,
-              i == 0 ? output : is_memory ? *given.elements.back().sizes : *state.sizes);
+              i == 0      ? output
+              : is_memory ? *given.elements.back().sizes
+                          : *state.sizes);
     call.GiveOrder(StrideOrder::Default(true), i);
   }
   constexpr size_t kSequencesFirst[] = {1, 0, 2};

@@ -29,6 +29,9 @@
 namespace hearth {
 namespace {
 
+// Of what is only a step on the way to what is small.
+constexpr size_t kMaxStepBytes = size_t{64} << 20;
+
 bool BroadcastToLittle(const std::vector<at::Tensor>& tensors) {
   constexpr int64_t kMost = kMaxFoldedTensorBytes;  // bytes or larger elements
   std::vector<int64_t> sizes;
@@ -173,7 +176,8 @@ class TensorFolder {
         }
         stack.emplace_back(*std::move(list));
       } else if (constant->isTensor()) {
-        if (!IsUsable(constant->toTensor()) || !(KeepsSizes(definition) || IsSmall(constant->toTensor()))) return {};
+        const bool may_be_large = KeepsSizes(definition) || Multiplies(definition);
+        if (!IsUsable(constant->toTensor()) || !(may_be_large || IsSmall(constant->toTensor()))) return {};
         // Where it stands counts: what follows may be optional.
         purpose += ";Tensor";
         from.push_back(constant->toTensor());
@@ -183,12 +187,12 @@ class TensorFolder {
         stack.push_back(*constant);
       }
     }
-    size_t most = kMaxFoldedTensorBytes;
+    size_t most = LeadsToLittle(*node.output()) ? kMaxStepBytes : kMaxFoldedTensorBytes;
     if (KeepsSizes(definition)) {
       for (const at::Tensor& tensor : from) most = std::max(most, MemoryOf(tensor));
     }
     if (!GivesAtMost(most, node, from)) return {};
-    constexpr double kMostProducts = 1 << 25;  // of small operands
+    constexpr double kMostProducts = 1 << 28;
     if (Multiplies(definition) && ProductsOf(from, ElementsOf(facts_.Of(*node.output())).value_or(0)) > kMostProducts)
       return {};
     try {
@@ -208,6 +212,25 @@ class TensorFolder {
     if (const std::optional<double> elements = ElementsOf(facts); elements && facts.dtype)
       return *elements * static_cast<double>(c10::elementSize(*facts.dtype)) <= static_cast<double>(most);
     return KeepsSizes(definition) && !from.empty() && BroadcastToLittle(from);
+  }
+
+  // Whether it goes into nothing but a few operators, one after the other, that are given constants beside it, and the last
+  // of which gives little.
+  bool LeadsToLittle(const Value& value) const {
+    constexpr int kMostSteps = 4;
+    const Value* step = &value;
+    for (int i = 0; i < kMostSteps && step->uses().size() == 1; ++i) {
+      const Node& user = *step->uses()[0].user;
+      const auto is_known = [&](const Value* input) { return input == step || ConstantOf(*input) != nullptr; };
+      if (user.op() == nullptr || user.outputs().size() != 1 || !Folds(DefinitionOf(user.kind()))) return false;
+      if (!std::ranges::all_of(user.inputs(), is_known)) return false;
+      step = user.output();
+      const ValueFacts& facts = facts_.Of(*step);
+      const std::optional<double> elements = ElementsOf(facts);
+      if (!elements || !facts.dtype) return false;
+      if (*elements * static_cast<double>(c10::elementSize(*facts.dtype)) <= kMaxFoldedTensorBytes) return true;
+    }
+    return false;
   }
 
   // Of a literal that nobody writes: a list of small constants, or of these and None.

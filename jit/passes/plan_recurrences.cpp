@@ -137,7 +137,8 @@ class RecurrencePlanner {
         static_cast<int64_t>(parameters.size()) == settings.layers * settings.directions * of_one &&
         std::ranges::all_of(parameters, [](const at::Tensor& each) { return each.defined() && each.is_cuda(); });
     if (!is_plain || !at::cudnn_is_acceptable(parameters.front())) return false;
-    const std::string variant = c10::str(settings.has_memory, settings.has_biases, settings.layers, settings.directions);
+    const std::string variant =
+        c10::str(settings.has_memory, settings.has_biases, settings.layers, settings.directions);
     const std::vector<at::Tensor> flat = derived_.Get("flat recurrent layer", variant, parameters, [&] {
       std::vector<at::Tensor> copies;
       for (const at::Tensor& parameter : parameters) copies.push_back(parameter.clone());

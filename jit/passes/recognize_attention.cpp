@@ -35,7 +35,12 @@ struct Attention {
   KnownSize windows;
   Value* mask = nullptr;  // that bias: of windows, and may be of one image
   double scale = 1;
+  // What multiplies or divides the scores by a tensor that has one number for all keys of a query; null: nothing does.
+  const Node* row_scaling = nullptr;
+  size_t row_factor = 0;  // its operand
   bool key_lies_as_query = false;
+
+  bool is_scaled() const { return scale != 1 || row_scaling != nullptr; }
 };
 
 bool IsProduct(const Node& node) {
@@ -102,9 +107,15 @@ class AttentionRecognizer {
       attention->scale *= *factor;
       return MatchScores(node.input(0), block, attention);
     }
+    if (const std::optional<size_t> factor = RowFactorOf(node)) {
+      if (attention->row_scaling != nullptr) return false;
+      attention->row_scaling = &node;
+      attention->row_factor = *factor;
+      return MatchScores(node.input(1 - *factor), block, attention);
+    }
     if (IsReshape(node)) return MatchWindows(node, block, attention);
     // What is scaled must not have a bias in it.
-    if (node.kind() != c10::aten::add || node.inputs().size() != 3 || attention->scale != 1) return false;
+    if (node.kind() != c10::aten::add || node.inputs().size() != 3 || attention->is_scaled()) return false;
     if (attention->biases.size() == 2 || NumberOf(*node.input(2), facts_.memory()) != 1) return false;
     for (const size_t of_scores : {size_t{0}, size_t{1}}) {
       Attention with_bias = *attention;
@@ -124,7 +135,7 @@ class AttentionRecognizer {
   // ...).
   bool MatchWindows(const Node& back, const Block& block, Attention* attention) const {
     const Node& sum = *back.input(0)->node();
-    if (attention->mask != nullptr || attention->scale != 1 || !IsStep(sum, block) || sum.kind() != c10::aten::add ||
+    if (attention->mask != nullptr || attention->is_scaled() || !IsStep(sum, block) || sum.kind() != c10::aten::add ||
         sum.inputs().size() != 3 || NumberOf(*sum.input(2), facts_.memory()) != 1) {
       return false;
     }
@@ -143,10 +154,27 @@ class AttentionRecognizer {
     return windows[1].has_value() && MatchScores(split.input(0), block, attention);
   }
 
+  static bool Scales(const Node& node) {
+    return (node.kind() == c10::aten::mul || node.kind() == c10::aten::div) && node.op() != nullptr &&
+           node.inputs().size() == 2;
+  }
+
+  // The operand that says for each row of the other one by what it is multiplied or divided.
+  std::optional<size_t> RowFactorOf(const Node& node) const {
+    if (!Scales(node)) return {};
+    for (const size_t i : {size_t{1}, size_t{0}}) {
+      const Value &factor = *node.input(i), &scores = *node.input(1 - i);
+      if ((i == 0 && node.kind() == c10::aten::div) || !IsSuitable(factor) || !IsSuitable(scores)) continue;
+      const KnownSizes &sizes = *facts_.Of(factor).sizes, &all = *facts_.Of(scores).sizes;
+      if (Broadcasts(sizes, all) && sizes.back().value_or(0) == 1 && !facts_.memory().MayBeWritten(factor)) return i;
+    }
+    return {};
+  }
+
   // Of a node that multiplies or divides its first operand.
   std::optional<double> FactorOf(const Node& node) const {
+    if (!Scales(node)) return {};
     const bool divides = node.kind() == c10::aten::div;
-    if ((node.kind() != c10::aten::mul && !divides) || node.op() == nullptr || node.inputs().size() != 2) return {};
     const std::optional<double> number = NumberOf(*node.input(1), facts_.memory());
     if (!number || !std::isfinite(*number) || *number == 0) return {};
     return divides ? 1 / *number : *number;
@@ -255,6 +283,10 @@ class AttentionRecognizer {
       attention.key = Infer(
           Operate(graph_, c10::aten::transpose, "int",
                   {attention.key, graph_.InsertConstant(int64_t{-2}), graph_.InsertConstant(int64_t{-1})}, product));
+    }
+    if (const Node* scaling = attention.row_scaling) {
+      attention.query = Infer(Operate(graph_, scaling->kind(), "Tensor",
+                                      {attention.query, scaling->input(attention.row_factor)}, product));
     }
     Value* const bias = SumOfBiases(attention, product);
     Value* result = Operate(graph_, kAttention, "",
