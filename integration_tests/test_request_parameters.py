@@ -61,7 +61,7 @@ def test_a_timeout_through_asyncio(server):
 
 REFUSED = {
     "timeout": [("int64", -1), ("string", "1000"), ("double", 1.0), ("uint64", 2**64 - 1)],
-    "priority": [("uint64", 1), ("int64", 2), ("string", "high")],
+    "priority": [("int64", -1), ("string", "high")],
     "sequence_id": [("int64", 1), ("uint64", 1), ("string", "s"), ("double", 1.0)],
     "sequence_start": [("bool", True)],
     "sequence_end": [("bool", True)],
@@ -81,7 +81,7 @@ def test_a_parameter_that_cannot_be_honoured_is_refused(stub, name):
 def test_what_asks_for_nothing_is_taken(stub, client):
     taken = {
         "timeout": ("uint64", 60_000_000),
-        "priority": ("uint64", 0),
+        "priority": ("uint64", 7),
         "sequence_id": ("int64", 0),
         "sequence_start": ("bool", False),
         "sequence_end": ("bool", False),

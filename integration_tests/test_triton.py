@@ -18,7 +18,6 @@ REFUSED_HERE = {
     "infer of nothing at all": "Triton takes an empty body for a tensor without elements",
     "infer of a header that is no number": "Triton takes the JSON for the contents of a tensor",
     "infer of more contents than inputs": "Triton leaves out what it has no input for",
-    "infer with a priority": "Triton takes any priority for a model without levels",
     "infer of a number that is too large": "Triton takes another number",
     "infer of a byte that is too large": "Triton takes another number",
     "unload of a model that is not there": "a name that is wrong should be seen",

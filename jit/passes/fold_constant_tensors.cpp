@@ -214,8 +214,8 @@ class TensorFolder {
     return KeepsSizes(definition) && !from.empty() && BroadcastToLittle(from);
   }
 
-  // Whether it goes into nothing but a few operators, one after the other, that are given constants beside it, and the last
-  // of which gives little.
+  // Whether it goes into nothing but a few operators, one after the other, that are given constants beside it, and the
+  // last of which gives little.
   bool LeadsToLittle(const Value& value) const {
     constexpr int kMostSteps = 4;
     const Value* step = &value;

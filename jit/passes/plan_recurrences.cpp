@@ -139,7 +139,7 @@ class RecurrencePlanner {
     if (!is_plain || !at::cudnn_is_acceptable(parameters.front())) return false;
     const std::string variant =
         c10::str(settings.has_memory, settings.has_biases, settings.layers, settings.directions);
-    const std::vector<at::Tensor> flat = derived_.Get("flat recurrent layer", variant, parameters, [&] {
+    const auto flatten = [&] {
       std::vector<at::Tensor> copies;
       for (const at::Tensor& parameter : parameters) copies.push_back(parameter.clone());
       // Makes them views of the one piece.
@@ -147,7 +147,13 @@ class RecurrencePlanner {
                                     copies[1].size(1), /*proj_size=*/0, settings.layers, settings.batch_first,
                                     settings.directions == 2);
       return copies;
-    });
+    };
+    std::vector<at::Tensor> flat;
+    try {
+      flat = derived_.Get("flat recurrent layer", variant, parameters, flatten);
+    } catch (const c10::Error&) {
+      return false;  // as above
+    }
     if (flat.empty()) return false;
     const InsertionGuard here(&graph_, node);
     graph_.SetCurrentRange(node->range());

@@ -285,8 +285,8 @@ class AttentionRecognizer {
                   {attention.key, graph_.InsertConstant(int64_t{-2}), graph_.InsertConstant(int64_t{-1})}, product));
     }
     if (const Node* scaling = attention.row_scaling) {
-      attention.query = Infer(Operate(graph_, scaling->kind(), "Tensor",
-                                      {attention.query, scaling->input(attention.row_factor)}, product));
+      attention.query = Infer(
+          Operate(graph_, scaling->kind(), "Tensor", {attention.query, scaling->input(attention.row_factor)}, product));
     }
     Value* const bias = SumOfBiases(attention, product);
     Value* result = Operate(graph_, kAttention, "",

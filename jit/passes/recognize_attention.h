@@ -2,8 +2,9 @@
 //
 //     matmul(softmax(matmul(q, transpose(k)) * scale + bias, -1), v)    hearth::attention(q, k, v, bias, scale, False)
 //
-// matmul may be bmm; the scale, a number, may be a factor or divisor of q, k or the scores; a tensor of one number for all keys
-// of a query (the temperature of a head) may be, too, of the scores, and scales q then; there are none, one or two biases, one of which may be added to the scores viewed as windows of images (of shifted windows: the mask of an
+// matmul may be bmm; the scale, a number, may be a factor or divisor of q, k or the scores; a tensor of one number for
+// all keys of a query (the temperature of a head) may be one of the scores, and scales q then; there are none, one or
+// two biases, one of which may be added to the scores viewed as windows of images (of shifted windows: the mask of an
 // image's windows, the same for each image). Where nothing but a reshape or copy uses the result with its tokens before
 // its heads, it is made in this order.
 //

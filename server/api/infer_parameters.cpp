@@ -78,12 +78,8 @@ absl::Status ReadSequence(const std::string& name, const InferParameter& paramet
 absl::StatusOr<uint64_t> PriorityOf(const std::string& name, const InferParameter& parameter, uint64_t levels) {
   const auto priority = IntegerOf(name, parameter);
   if (!priority.ok()) return priority.status();
-  if (*priority >= 0 && static_cast<uint64_t>(*priority) <= levels) return static_cast<uint64_t>(*priority);
-  if (levels == kAnyPriority) return WrongParameter(name, absl::StrCat("is ", *priority, ", below 0"));
-  if (levels == 0) {
-    return WrongParameter(name,
-                          absl::StrCat("is ", *priority, "; all requests have the same priority here, which is 0"));
-  }
+  if (*priority < 0) return WrongParameter(name, absl::StrCat("is ", *priority, ", below 0"));
+  if (levels == 0 || static_cast<uint64_t>(*priority) <= levels) return static_cast<uint64_t>(*priority);
   return WrongParameter(name, absl::StrCat("is ", *priority, "; it is from 1 to the model's priority_levels, which is ",
                                            levels, ", or 0 for its default"));
 }

@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,15 +32,13 @@ struct RequestedOutput {
 
 struct RequestParameters {
   std::optional<std::chrono::microseconds> timeout;  // none if the request does not say, or says 0
-  uint64_t priority = 0;                             // of the model's levels; 0: its default
+  uint64_t priority = 0;                             // of the model's levels; what is none of them: its default
   SequenceRequest sequence;                          // only of a model that has sequences
 };
 
-// For models that take any priority: ensembles, whose steps' models have levels of their own.
-inline constexpr uint64_t kAnyPriority = std::numeric_limits<uint64_t>::max();
-
 // kInvalidArgument for a parameter of the request that is refused, or of another type than it should be. A model
-// without levels has 0 of them, and one without sequences refuses what is asked of them.
+// without levels has 0 of them and takes any priority, as an ensemble does for its steps; one without sequences refuses
+// what is asked of them.
 absl::StatusOr<RequestParameters> ReadRequestParameters(const inference::ModelInferRequest& request,
                                                         uint64_t priority_levels, bool has_sequences = false);
 

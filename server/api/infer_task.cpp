@@ -31,8 +31,7 @@ absl::StatusOr<DispatchedCall> InferTask::Prepare(const grpc::ByteBuffer& messag
   const inference::ModelInferRequest& fields = *request->fields;
 
   const SequenceSettings* sequence = SignatureOf(servable()).sequence();
-  const uint64_t levels =
-      servable().ensemble == nullptr ? servable().config.dynamic_batching().priority_levels() : kAnyPriority;
+  const uint64_t levels = servable().config.dynamic_batching().priority_levels();
   const auto parameters = ReadRequestParameters(fields, levels, /*has_sequences=*/sequence != nullptr);
   if (!parameters.ok()) return parameters.status();
   QueueRequest queue{.priority = parameters->priority, .timeout = std::nullopt};
