@@ -123,14 +123,15 @@ bool FollowsChannelsLast(Call& call) {
 }
 
 // Of sequences, [batch, channels, length], on the CPU: LibTorch makes the input contiguous first and takes it for an
-// image of one row, which suggests the default format if its sizes are others than 1.
+// image of one row, which suggests the default format if its strides are that format's or its sizes others than 1.
 StrideOrder OrderOfSequences(Call& call) {
   const ValueFacts& input = call.in(0);
   const ValueFacts& weight = call.in(1);
   const bool is_known =
       input.dtype == c10::kFloat && input.device && input.device->is_cpu() && weight.default_strides();
   const KnownSizes& sizes = *input.sizes;
-  const bool suggests = call.sizes().IsAtLeast(sizes[1], 2) && call.sizes().IsAtLeast(sizes[2], 2);
+  const bool suggests =
+      input.default_strides() || (call.sizes().IsAtLeast(sizes[1], 2) && call.sizes().IsAtLeast(sizes[2], 2));
   if (!is_known || !suggests || !call.sizes().IsAtLeast(sizes[0], 1)) return {};
   return StrideOrder::Default(true);
 }

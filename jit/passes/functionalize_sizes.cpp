@@ -17,8 +17,8 @@
 namespace hearth {
 namespace {
 
-// Of ints with an int, in place.
-bool IsArithmetic(const Node& node) {
+// Arithmetic that gives ints of ints, written into its first operand.
+bool IsArithmeticInPlace(const Node& node) {
   const Symbol kind = node.kind();
   return (kind == c10::aten::add_ || kind == c10::aten::sub_ || kind == c10::aten::mul_ ||
           kind == c10::aten::floor_divide_ || kind == c10::aten::remainder_) &&
@@ -36,7 +36,7 @@ class Walker {
       ++it;
       for (Block* nested : node->blocks()) changed |= Walk(*nested);
       seen_.insert(node);
-      changed |= IsArithmetic(*node) && Replace(node);
+      changed |= IsArithmeticInPlace(*node) && Replace(node);
     }
     return changed;
   }

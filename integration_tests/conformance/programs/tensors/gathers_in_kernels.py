@@ -48,12 +48,6 @@ def written(x: torch.Tensor, ids: torch.Tensor):
     return y + torch.embedding(x, ids), x
 
 
-def before_print(x: torch.Tensor, ids: torch.Tensor):
-    y = torch.embedding(x, ids)
-    print("looked up")
-    return torch.relu(y) + 1
-
-
 torch.manual_seed(0)
 _words, _kinds, _places = torch.randn(50, 24), torch.randn(2, 24), torch.randn(1, 1, 24)
 _ids = torch.randint(50, (3, 7))
@@ -87,5 +81,4 @@ calls = {
         _square[:3, :7, 0] % 10, torch.randint(10, (2, 5)), torch.full((2, 5), 17))],
     "along_all": [(_cube, _square), (_cube, _few)],
     "written": [(_words, _ids)],
-    "before_print": [(_words, _ids)],
 }  # fmt: skip

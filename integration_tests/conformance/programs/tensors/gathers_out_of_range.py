@@ -30,9 +30,8 @@ def of_parts(x: torch.Tensor, ids: torch.Tensor):
 
 def written(x: torch.Tensor, ids: torch.Tensor):
     y = torch.embedding(x, ids) * 2
-    x.add_(1)
-    ids.zero_()
-    return y + torch.embedding(x, ids), x
+    ids.add_(1)
+    return y + torch.embedding(x, ids)
 
 
 def before_print(x: torch.Tensor, ids: torch.Tensor):
@@ -60,6 +59,6 @@ calls = {
     "gathered": [(x, _with(_square, value)) for x in _cubes for value in (20, -1)],
     "taken": [(_cube, _square - 33)],
     "of_parts": [(x, torch.full((2, 5), value)) for x in _cubes[:2] for value in (19, -1)],
-    "written": [(_words, _with(_ids, 50))],
-    "before_print": [(_words, _with(_ids, 50))],
+    "written": [(_words, _with(_ids % 48, value)) for value in (48, 49, 50)],
+    "before_print": [(_words, _ids), (_words, _with(_ids, 50))],
 }  # fmt: skip
