@@ -119,6 +119,10 @@ StrideOrder OrderOfAll(SizeAlgebra& algebra, Operands operands, const std::optio
   if (operands.size() == 1) {
     return OrderOfNewLike(algebra, *operands[0]);
   }
+  // One of one dimension says of no two which is the outer one.
+  Operands asked = operands;
+  if (sizes->size() > 1) std::erase_if(asked, [](const ValueFacts* one) { return one->rank() == 1u; });
+  if (asked.size() == 1 && HasAll(algebra, *asked[0], *sizes)) return OrderOfNewLike(algebra, *asked[0]);
   if (std::ranges::all_of(operands, [](const ValueFacts* one) { return one->nested().is_default(); })) {
     if (const StrideOrder order = OrderOfDefaultOnes(algebra, operands, *sizes); order.is_known()) return order;
   }
