@@ -416,7 +416,6 @@ def main():
         wrong = 0 if options.only_devices else wrong_answers(options, hearth, pathlib.Path(scratch))
         if options.device == "cuda" and not options.only_devices:
             wrong += tell("layers of the GPU's libraries", layer_problems(hearth, pathlib.Path(scratch)))
-        if options.device == "cuda" and not options.only_devices:
             wrong += tell("sizes that a trace writes", traced_size_problems(hearth, pathlib.Path(scratch)))
         if options.device == "cuda" and torch.cuda.device_count() > 1:
             wrong += tell("several GPUs", several_gpus_problems(pathlib.Path(scratch) / "of_several", hearth))

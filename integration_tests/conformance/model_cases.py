@@ -135,12 +135,9 @@ def _is_as_near(ours, case, device):
     of float64 too) as torch.jit's answers are to inputs whose last bits are drawn: a model may make much of a little
     rounding, and one answer is near by chance."""
     inputs = torch.load(case.inputs, weights_only=True)
-    given = [to(device, each) for each in (inputs, *_with_other_last_bits(inputs))]
-    theirs = _answers(lambda: torch.jit.load(case.archive, map_location=device), given)
+    theirs = _answers(case.archive, device, (inputs, *_with_other_last_bits(inputs)))
     try:
-        [exact] = _answers(
-            lambda: torch.jit.load(case.archive, map_location=device).double(), [to(device, _map(torch.Tensor.double, inputs))]
-        )
+        [exact] = _answers(case.archive, device, [_map(torch.Tensor.double, inputs)], torch.float64)
     except RuntimeError:
         exact = theirs[0]
     answers = [exact]
@@ -158,17 +155,24 @@ def _is_as_near(ours, case, device):
     return all(_near(our, right, [their for _, their in others]) for (_, right), (_, our), *others in zip(*answers))
 
 
-def _answers(load, given):
-    """Those of the torch.jit model that `load` gives, on the CPU; without its optimizer, which takes long, where that can
-    be: on a GPU a model may compute with constants that are on another device, which the optimizer alone does away with."""
-    for is_optimized in (False, True):
-        try:
-            with torch.no_grad(), torch.jit.optimized_execution(is_optimized):
-                model = load()  # which stays as it was run first
-                return [to("cpu", plain(model(*inputs))) for inputs in given]
-        except RuntimeError:
-            if is_optimized:
-                raise
+def _answers(archive, device, given, dtype=None):
+    """torch.jit's answers, brought to the CPU; the model's numbers are made `dtype`, if it is given. Without its optimizer,
+    which takes long, where that can be: on a GPU a model may compute with constants that are on another device, which the
+    optimizer alone does away with."""
+
+    def ask(is_optimized):
+        with torch.no_grad(), torch.jit.optimized_execution(is_optimized):
+            model = torch.jit.load(archive, map_location=device)
+            if dtype is not None:
+                model.to(dtype)
+            return [to("cpu", plain(model(*to(device, inputs)))) for inputs in given]
+
+    try:
+        return ask(False)
+    except RuntimeError:
+        if device == "cpu":
+            raise
+        return ask(True)  # of a model that is loaded anew: one stays as it was run first
 
 
 class _OtherDetections(Exception):
@@ -246,9 +250,9 @@ def _cost(recipe, case, hearth):
     """Why the answer proves nothing, if it does not, and milliseconds and megabytes of both sides. The fastest of at
     most three runs counts, without torch.jit's optimizer, which would take longer to optimize than the rest of it all.
     No cost where a process more that opens a GPU would be most of it."""
-    inputs = torch.load(case.inputs, weights_only=True, map_location=hearth.device)
+    inputs = torch.load(case.inputs, weights_only=True)
     if hearth.device != "cpu":
-        [answer] = _answers(lambda: torch.jit.load(case.archive, map_location=hearth.device), [inputs])
+        [answer] = _answers(case.archive, hearth.device, [inputs])
         return networks.silence(answer, recipe.at_least), {}
     start = time.perf_counter()
     module = torch.jit.load(case.archive)

@@ -200,7 +200,7 @@ class LayoutPlanner {
     ValueFacts given = facts_.Of(*node->output());
     // Of what may have one step, operators with several operands would give an order that is not known.
     const bool has_steps = given.sizes && facts_.sizes().IsAtLeast(given.sizes->back(), 2);
-    if (!has_steps && !LeadsToConvolutions(*node->output())) return false;
+    if (!has_steps && !MeetsNoOtherTensor(*node->output())) return false;
     given.order = StrideOrder::ChannelsLast(true).Removed(2, 4);
     changes_.sequences.push_back(node);
     changed_[node->output()] = {std::move(given), {node}};
@@ -209,7 +209,7 @@ class LayoutPlanner {
 
   // Whether all that becomes of sequences, operator by operator with no other tensor, is read by convolutions or
   // products, or is computed along a dimension or given back at last.
-  bool LeadsToConvolutions(const Value& sequences) const {
+  bool MeetsNoOtherTensor(const Value& sequences) const {
     return std::ranges::all_of(sequences.uses(), [&](const Use& use) {
       const Node& user = *use.user;
       if (ReadsShapeOnly(user.kind()) || user.kind() == sym::kReturn) return true;
@@ -219,7 +219,7 @@ class LayoutPlanner {
           user.inputs(), [](const Value* input) { return input->type()->kind() == c10::TypeKind::TensorType; });
       if (tensors != 1 || user.outputs().size() != 1) return false;
       if (kind == OperatorClass::kNormalization) return true;
-      return (kind == OperatorClass::kPointwise || kind == OperatorClass::kView) && LeadsToConvolutions(*user.output());
+      return (kind == OperatorClass::kPointwise || kind == OperatorClass::kView) && MeetsNoOtherTensor(*user.output());
     });
   }
 

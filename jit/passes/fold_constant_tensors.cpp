@@ -105,6 +105,12 @@ std::optional<double> ElementsOf(const ValueFacts& facts) {
   return elements;
 }
 
+std::optional<double> BytesOf(const ValueFacts& facts) {
+  const std::optional<double> elements = ElementsOf(facts);
+  if (!elements || !facts.dtype) return {};
+  return *elements * static_cast<double>(c10::elementSize(*facts.dtype));
+}
+
 // Tells constants apart; false for what is not looked at.
 bool AppendTo(std::string* text, const c10::IValue& value) {
   *text += ';';
@@ -208,9 +214,8 @@ class TensorFolder {
   bool GivesAtMost(size_t most, const Node& node, const std::vector<at::Tensor>& from) const {
     const OperatorDefinition& definition = DefinitionOf(node.kind());
     if (definition.kind == OperatorClass::kView && !definition.hides_aliases) return true;
-    const ValueFacts& facts = facts_.Of(*node.output());
-    if (const std::optional<double> elements = ElementsOf(facts); elements && facts.dtype)
-      return *elements * static_cast<double>(c10::elementSize(*facts.dtype)) <= static_cast<double>(most);
+    if (const std::optional<double> bytes = BytesOf(facts_.Of(*node.output())))
+      return *bytes <= static_cast<double>(most);
     return KeepsSizes(definition) && !from.empty() && BroadcastToLittle(from);
   }
 
@@ -225,10 +230,9 @@ class TensorFolder {
       if (user.op() == nullptr || user.outputs().size() != 1 || !Folds(DefinitionOf(user.kind()))) return false;
       if (!std::ranges::all_of(user.inputs(), is_known)) return false;
       step = user.output();
-      const ValueFacts& facts = facts_.Of(*step);
-      const std::optional<double> elements = ElementsOf(facts);
-      if (!elements || !facts.dtype) return false;
-      if (*elements * static_cast<double>(c10::elementSize(*facts.dtype)) <= kMaxFoldedTensorBytes) return true;
+      const std::optional<double> bytes = BytesOf(facts_.Of(*step));
+      if (!bytes) return false;
+      if (*bytes <= kMaxFoldedTensorBytes) return true;
     }
     return false;
   }
