@@ -44,6 +44,12 @@ def timm_model(name, batch):
     return model, (image(batch, 3, side, side),)
 
 
+def transformers_model(name, batch):
+    from benchmarks.transformers_models import of_class
+
+    return of_class(name, batch)
+
+
 def bert(batch, layers, hidden, heads, length):
     from transformers import BertConfig, BertModel
 
@@ -119,8 +125,8 @@ SCRIPTED = {
     **OTHER_KINDS,
     **RARE_SCRIPTED,
 }
-# What nobody has listed, by a prefix: timm:NAME is traced, torchvision:NAME scripted.
-LIBRARIES = {"timm": timm_model, "torchvision": torchvision_model}
+# What nobody has listed, by a prefix: timm:NAME and transformers:CLASS are traced, torchvision:NAME is scripted.
+LIBRARIES = {"timm": timm_model, "transformers": transformers_model, "torchvision": torchvision_model}
 # Scripted too, with inputs of one size.
 FIXED = {
     "mlp_batch_1": lambda: mlp(1, 64, 128, 128, 10),
@@ -155,6 +161,7 @@ def make(name, batch=1, device="cpu", dtype=torch.float32):
     inputs = tuple(value.to(dtype) if isinstance(value, torch.Tensor) and value.is_floating_point() else value
                    for value in inputs)
     with torch.no_grad():
-        archive = (torch.jit.trace(module, inputs, strict=False, check_trace=False) if name in TRACED or library == "timm"
+        is_traced = name in TRACED or library in ("timm", "transformers")
+        archive = (torch.jit.trace(module, inputs, strict=False, check_trace=False) if is_traced
                    else torch.jit.script(module))
     return Made(module, archive, inputs)

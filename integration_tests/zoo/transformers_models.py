@@ -153,7 +153,7 @@ _ARCHITECTURES = {
 }  # fmt: skip
 
 
-class _Positional(torch.nn.Module):
+class Positional(torch.nn.Module):
     """Hands positional arguments to a model by name, with nothing cached between calls, and gives the tensors of its
     answer in their order."""
 
@@ -209,7 +209,7 @@ def make(architecture):
     config._attn_implementation = "eager"
     inputs = tuple(_argument(name) for name in architecture.inputs)
     names = [_CALLED.get(name, name) for name in architecture.inputs]
-    model = _Positional(kind(config), names)
+    model = Positional(kind(config), names)
     return traced(model, *inputs)
 
 

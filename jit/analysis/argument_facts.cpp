@@ -7,7 +7,8 @@ using Kind = ValueFacts::Kind;
 
 // A spec tells the format of a tensor, and of which dimensions the strides may be any.
 StrideOrder OrderOfArgument(const TensorFacts& tensor) {
-  const bool exact = tensor.ones == 0 && tensor.zeros == 0;
+  bool exact = true;
+  for (size_t i = 0; i < *tensor.rank; ++i) exact &= tensor.size_classes[i] >= SizeClass::kSeveral;
   if (tensor.layout_class == LayoutClass::kContiguous) return StrideOrder::Default(exact);
   if (tensor.layout_class == LayoutClass::kChannelsLast) return StrideOrder::ChannelsLast(exact);
   if (tensor.layout_class == LayoutClass::kChannelsLast3d) return StrideOrder::ChannelsLast3d(exact);
@@ -46,8 +47,7 @@ ValueFacts FactsOfArgument(const ArgumentFacts& argument) {
       facts.suggested_format = tensor.suggested_format;
       facts.sizes.emplace(*tensor.rank, KnownSize());
       for (size_t i = 0; i < *tensor.rank; ++i) {
-        if ((tensor.ones >> i & 1) != 0) (*facts.sizes)[i] = 1;
-        if ((tensor.zeros >> i & 1) != 0) (*facts.sizes)[i] = 0;
+        if (const SizeClass size = tensor.size_classes[i]; size < SizeClass::kSeveral) (*facts.sizes)[i] = LeastOf(size);
         if (tensor.sizes && (*tensor.sizes)[i] >= 0) (*facts.sizes)[i] = (*tensor.sizes)[i];
       }
       break;

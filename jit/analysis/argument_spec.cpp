@@ -103,8 +103,9 @@ class ArgumentPacker {
     const bool has_inplace_or_view = keys.has_any(kInplaceOrView);
     const bool plain = (keys.raw_repr() & ~kPlain.raw_repr()) == 0 && has_autograd == has_inplace_or_view;
     const c10::Device device = tensor.device();
+    const c10::ScalarType dtype = c10::typeMetaToScalarType(tensor.dtype());
     uint64_t word = static_cast<uint64_t>(ArgumentKind::kTensor) |
-                    static_cast<uint64_t>(c10::typeMetaToScalarType(tensor.dtype())) << kDtypeShift |
+                    static_cast<uint64_t>(dtype) << kDtypeShift |
                     static_cast<uint64_t>(device.type()) << kDeviceTypeShift |
                     static_cast<uint64_t>(static_cast<uint8_t>(device.index())) << kDeviceIndexShift;
     if (tensor.requires_grad()) word |= kRequiresGrad;
@@ -112,7 +113,7 @@ class ArgumentPacker {
     if (tensor.is_wrapped_number()) word |= kWrappedNumber;
     if (!plain) word |= kHasKeys;
 
-    uint64_t masks = 0;
+    SizeClasses size_classes;
     uint64_t rank = kNoRank;
     auto layout_class = LayoutClass::kNotStrided;
     c10::Layout layout = c10::kStrided;
@@ -121,7 +122,7 @@ class ArgumentPacker {
       if (sizes.size() > ArgumentSpec::kMaxRank) return false;
       rank = sizes.size();
       for (size_t i = 0; i < sizes.size(); ++i) {
-        masks |= static_cast<uint64_t>(sizes[i] == 1) << i | static_cast<uint64_t>(sizes[i] == 0) << (i + 32);
+        size_classes.Set(i, SizeClasses::Of(sizes[i], SizeClasses::TellsLarge(dtype, rank, i)));
       }
       layout = plain ? c10::kStrided : tensor.layout();
       if (layout == c10::kStrided) {
@@ -131,7 +132,7 @@ class ArgumentPacker {
     }
     Push(word | rank << kRankShift | static_cast<uint64_t>(layout_class) << kLayoutClassShift |
          static_cast<uint64_t>(layout) << kLayoutShift);
-    Push(masks);
+    Push(size_classes.word());
     if (!plain) Push(keys.raw_repr());
     return true;
   }
@@ -254,9 +255,7 @@ class SpecReader {
     facts.requires_grad = (word & kRequiresGrad) != 0;
     facts.is_inference = (word & kInference) != 0;
     facts.is_wrapped_number = (word & kWrappedNumber) != 0;
-    const uint64_t masks = Next();
-    facts.ones = static_cast<uint32_t>(masks);
-    facts.zeros = static_cast<uint32_t>(masks >> 32);
+    facts.size_classes = SizeClasses(Next());
     if ((word & kHasKeys) != 0) facts.keys = Next();
     return facts;
   }
@@ -359,7 +358,13 @@ class SpecPrinter {
     if (facts.rank) {
       out_ << static_cast<int>(*facts.rank);
       for (unsigned i = 0; i < *facts.rank; ++i) {
-        out_ << (i == 0 ? ": " : ", ") << ((facts.ones >> i & 1) != 0 ? '1' : (facts.zeros >> i & 1) != 0 ? '0' : '*');
+        const SizeClass size_class = facts.size_classes[i];
+        out_ << (i == 0 ? ": " : ", ");
+        if (size_class == SizeClass::kSeveral) {
+          out_ << '*';
+        } else {
+          out_ << LeastOf(size_class) << (size_class > SizeClass::kSeveral ? "+" : "");
+        }
       }
     } else {
       out_ << '?';

@@ -1,10 +1,10 @@
 // What a compiled plan may rely on about the arguments of a call: their nested types, and of each tensor its dtype,
-// device, rank, layout and flags, and which of its sizes are 1 or 0. Calls with equal specs may share a plan.
+// device, rank, layout and flags, and classes of its sizes (size_classes.h). Calls with equal specs may share a plan.
 //
 // A spec is a prefix code in 64-bit words, made and hashed in one walk over the arguments. It says:
 //   tensor          defined or not; dtype, device, rank, LayoutClass, suggested memory format, requires_grad,
-//                   inference, wrapped number, sizes that are 1, sizes that are 0; of anything but a plain dense tensor
-//                   (sparse, quantized, nested, conjugate, negative, named, a subclass) the dispatch keys too
+//                   inference, wrapped number, classes of sizes; of anything but a plain dense tensor (sparse, quantized,
+//                   nested, conjugate, negative, named, a subclass) the dispatch keys too
 //   None, scalars, strings, devices, ...   the type, not the value
 //   object, enum    the class
 //   list            the kind of its elements; of scalars and strings the length up to kMaxExactLength; of anything else
@@ -33,6 +33,8 @@
 #include <string>
 #include <vector>
 
+#include "jit/analysis/size_classes.h"
+
 namespace hearth {
 
 // The first that applies, of strided tensors.
@@ -57,8 +59,7 @@ struct TensorFacts {
   bool requires_grad = false;
   bool is_inference = false;
   bool is_wrapped_number = false;  // takes part in type promotion as a scalar does
-  uint32_t ones = 0;               // bit i: size(i) is 1
-  uint32_t zeros = 0;              // bit i: size(i) is 0
+  SizeClasses size_classes;
   // All of them, where the facts are of one shape alone (exact_shape.h), or -1 for what is any but 0; a spec has none.
   std::optional<std::vector<int64_t>> sizes;
   // All of them, as they are in one call among many (likewise).
@@ -108,7 +109,7 @@ class ArgumentSpec {
   static constexpr size_t kMaxDepth = 8;        // of containers in each other
   static constexpr size_t kMaxLength = 64;      // of a container that is looked into
   static constexpr size_t kMaxExactLength = 8;  // of a list of scalars
-  static constexpr size_t kMaxRank = 32;
+  static constexpr size_t kMaxRank = SizeClasses::kMaxRank;
   static constexpr size_t kMaxKeyBytes = 64;
 
   // Null: no spec.
@@ -121,7 +122,8 @@ class ArgumentSpec {
 
   // One for each argument, in order.
   std::vector<ArgumentFacts> Facts() const;
-  // "Float[2: *, 1] cpu contiguous, int": of a tensor rank and sizes, `*` where one is neither 0 nor 1.
+  // "Float[4: *, 1, 16+, 64+] cpu contiguous, int": of a tensor rank and sizes, "64+" where one is 64 at least and `*`
+  // where it is 2 at least.
   std::string ToString() const;
 
  private:

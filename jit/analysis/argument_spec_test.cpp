@@ -108,8 +108,8 @@ TEST(ArgumentSpecTest, FactsOfTensorsAreWhatLibTorchSays) {
     EXPECT_EQ(facts.suggested_format, tensor.suggest_memory_format());
     ASSERT_EQ(facts.rank, tensor.dim());
     for (int64_t i = 0; i < tensor.dim(); ++i) {
-      EXPECT_EQ((facts.ones >> i & 1) != 0, tensor.size(i) == 1);
-      EXPECT_EQ((facts.zeros >> i & 1) != 0, tensor.size(i) == 0);
+      const SizeClass size_class = facts.size_classes[i];
+      EXPECT_EQ(LeastOf(size_class), std::min<int64_t>(tensor.size(i), 2)) << "none is large";
     }
     if (tensor.layout() == at::kStrided) {
       EXPECT_EQ(facts.layout_class == LayoutClass::kContiguous, tensor.is_contiguous());
@@ -156,6 +156,17 @@ TEST(ArgumentSpecTest, SpecsOfRandomStridedTensorsAreEqualIfAndOnlyIfTheirFactsA
   EXPECT_GT(equal, 20);
 }
 
+TEST(ArgumentSpecTest, SizesOfImagesAndSoundAreToldApartWhereWindowsSlide) {
+  EXPECT_EQ(TextOf({at::zeros({2, 3, 64, 63})}), "Float[4: *, *, 64+, 16+] cpu contiguous");
+  EXPECT_EQ(TextOf({at::zeros({70, 16, 15, 4096}, at::kByte)}), "Byte[4: *, 16+, *, 4096+] cpu contiguous")
+      << "a batch is no image's side";
+  EXPECT_EQ(TextOf({at::zeros({4095}, at::kHalf)}), "Half[1: 64+] cpu contiguous") << "no batch";
+  EXPECT_EQ(TextOf({at::zeros({2, 300}, at::kLong)}), "Long[2: *, *] cpu contiguous") << "tokens";
+  EXPECT_EQ(TextOf({at::zeros({2, 300}, at::kBool)}), "Bool[2: *, *] cpu contiguous") << "a mask";
+  EXPECT_EQ(SpecOf({at::zeros({1, 3, 224, 224})}), SpecOf({at::zeros({1, 3, 300, 65})}));
+  EXPECT_FALSE(SpecOf({at::zeros({1, 3, 224, 64})}) == SpecOf({at::zeros({1, 3, 224, 63})}));
+}
+
 TEST(ArgumentSpecTest, NestedTensorsHaveNoRank) {
   const at::Tensor nested = at::_nested_tensor_from_tensor_list({at::zeros({2, 3}), at::zeros({4, 3})});
   const TensorFacts facts = FactsOf(nested);
@@ -172,11 +183,12 @@ TEST(ArgumentSpecTest, NestedTypesComeBackAsATree) {
   ASSERT_EQ(facts.size(), 3);
   ASSERT_EQ(facts[0].kind, ArgumentKind::kTuple);
   ASSERT_EQ(facts[0].elements.size(), 4);
-  EXPECT_EQ(facts[0].elements[0].tensor.ones, 2);
+  EXPECT_EQ(facts[0].elements[0].tensor.size_classes[0], SizeClass::kSeveral);
+  EXPECT_EQ(facts[0].elements[0].tensor.size_classes[1], SizeClass::kOne);
   EXPECT_EQ(facts[0].elements[1].kind, ArgumentKind::kList);
   EXPECT_EQ(facts[0].elements[1].contained, c10::TypeKind::TensorType);
   EXPECT_EQ(facts[0].elements[1].length, 2);
-  EXPECT_EQ(facts[0].elements[1].elements.at(1).tensor.zeros, 1);
+  EXPECT_EQ(facts[0].elements[1].elements.at(1).tensor.size_classes[0], SizeClass::kZero);
   EXPECT_EQ(facts[0].elements[2].kind, ArgumentKind::kNone);
   EXPECT_EQ(facts[0].elements[3].length, 0);
   ASSERT_EQ(facts[1].kind, ArgumentKind::kDict);

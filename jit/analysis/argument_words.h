@@ -10,7 +10,7 @@ namespace hearth::argument_words {
 
 // A word starts with the kind in its low byte; what the other fields are is up to the kind.
 //   tensor   dtype, device type, device index, rank (a byte each), then 4 bits each of layout class, layout, suggested
-//            format, then the flags; a word of masks follows, and one of keys where the flags say so
+//            format, then the flags; a word of size classes follows, and one of keys where the flags say so
 //   list     kind of the elements, flag "elements follow", length in the high half (kLong: not told)
 //   tuple    length in the high half
 //   dict     kind of the values, length in the high half; a key word and what belongs to it, then the value's code

@@ -70,15 +70,11 @@ class SpecWalk {
   }
 
   bool Tensor(uint64_t word) {
-    uint64_t masks = 0;
-    if ((word & kHasKeys) != 0 || !Next(&masks)) return false;
-    const uint64_t rank = Byte(word, kRankShift);
-    if (rank > ArgumentSpec::kMaxRank) return false;
-    const uint64_t ones = masks & 0xffffffff;
-    const uint64_t zeros = masks >> 32;
+    uint64_t size_classes = 0;
+    if ((word & kHasKeys) != 0 || !Next(&size_classes)) return false;
     const auto index = static_cast<int8_t>(Byte(word, kDeviceIndexShift));
     return Byte(word, kDtypeShift) < static_cast<uint64_t>(c10::ScalarType::Undefined) &&
-           IsDevice(Byte(word, kDeviceTypeShift), index) && ((ones | zeros) >> rank) == 0 && (ones & zeros) == 0 &&
+           IsDevice(Byte(word, kDeviceTypeShift), index) && SizeClasses::IsValid(size_classes, Byte(word, kRankShift)) &&
            HalfByte(word, kLayoutClassShift) <= static_cast<uint64_t>(LayoutClass::kNotDense) &&
            HalfByte(word, kLayoutShift) == static_cast<uint64_t>(c10::kStrided) &&
            HalfByte(word, kFormatShift) < static_cast<uint64_t>(c10::MemoryFormat::NumOptions);

@@ -58,7 +58,7 @@ ValueFactTable::ValueFactTable(const Graph& graph, std::span<const ArgumentFacts
   }
 }
 
-// A spec says which sizes are 0 or 1: the others are neither. Sizes that are given tell no more than they say.
+// Sizes that are given tell no more than they say.
 void ValueFactTable::NameArgument(const ArgumentFacts& argument, size_t input, size_t* number, ValueFacts* facts) {
   for (size_t i = 0; i < facts->elements.size(); ++i) {
     if (i < argument.elements.size()) NameArgument(argument.elements[i], input, number, &facts->elements[i]);
@@ -71,8 +71,9 @@ void ValueFactTable::NameArgument(const ArgumentFacts& argument, size_t input, s
   const std::optional<std::vector<int64_t>>& likely = argument.tensor.likely_sizes;
   for (size_t i = 0; i < facts->sizes->size(); ++i) {
     KnownSize& size = (*facts->sizes)[i];
-    const int64_t least = argument.tensor.sizes ? 1 : 2;
-    name(&size, facts->is_tensor() ? std::optional<int64_t>(least) : std::nullopt);
+    std::optional<int64_t> least;
+    if (facts->is_tensor()) least = argument.tensor.sizes ? 1 : LeastOf(argument.tensor.size_classes[i]);
+    name(&size, least);
     if (likely && i < likely->size()) sizes_.Expect(size, (*likely)[i]);
   }
 }
@@ -342,12 +343,29 @@ ValueFactTable::Scope::~Scope() {
   for (; bounds.size() > bounds_; bounds.pop_back()) table_->sizes_.Restore(bounds.back());
 }
 
+// A size that differs is at least what the lesser of them is. Within a loop what is known of both may become less.
+void ValueFactTable::JoinBranches(const Value& output, const ValueFacts& a, const ValueFacts& b) {
+  std::vector<std::optional<int64_t>> least;
+  if (loop_depth_ == 0 && a.sizes && b.sizes && a.sizes->size() == b.sizes->size()) {
+    for (size_t i = 0; i < a.sizes->size(); ++i) {
+      least.push_back(std::min(sizes_.Least((*a.sizes)[i]), sizes_.Least((*b.sizes)[i])));
+    }
+  }
+  Set(output, Join(a, b));
+  const ValueFacts& joined = Of(output);
+  if (!joined.is_tensor() || !joined.sizes) return;
+  for (size_t i = 0; i < least.size(); ++i) {
+    if (least[i]) sizes_.LearnAtLeast((*joined.sizes)[i], *least[i]);
+  }
+}
+
 void ValueFactTable::Leave(const Node& node) {
   if (node.kind() == sym::kIf) LearnFrom(node);
   for (size_t i = 0; i < node.outputs().size(); ++i) {
     ValueFacts facts;
     if (node.kind() == sym::kIf) {
-      facts = Join(Of(*node.block(0)->returns()[i]), Of(*node.block(1)->returns()[i]));
+      JoinBranches(*node.output(i), Of(*node.block(0)->returns()[i]), Of(*node.block(1)->returns()[i]));
+      continue;
     } else if (node.kind() == sym::kLoop) {
       facts = Join(Of(*node.input(i + 2)), Of(*node.block(0)->returns()[i + 1]));
     } else if (node.kind() == sym::kWith) {

@@ -61,7 +61,7 @@ Input TensorInput(const BatchArgument& argument, const Guess& guess, c10::Device
   facts.tensor.rank = static_cast<uint8_t>(sizes.size());
   facts.tensor.sizes = sizes;
   for (size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] == 1) facts.tensor.ones |= uint32_t{1} << i;
+    facts.tensor.size_classes.Set(i, sizes[i] == 1 ? SizeClass::kOne : SizeClass::kSeveral);
   }
   return input;
 }

@@ -11,7 +11,7 @@ namespace hearth {
 namespace {
 
 constexpr std::string_view kMagic = "HEARTHPL";
-constexpr uint32_t kFormat = 2;
+constexpr uint32_t kFormat = 3;
 constexpr uint32_t kSpecs = 1;
 constexpr uint32_t kProfiles = 2;
 constexpr uint32_t kShapes = 3;

@@ -63,7 +63,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   body += kKey;
   body += bytes;
   std::string file = "HEARTHPL";
-  Append(file, uint32_t{2});
+  Append(file, uint32_t{3});
   Append(file, Crc32(body));
   Append(file, static_cast<uint64_t>(body.size()));
   Read(file + body);
