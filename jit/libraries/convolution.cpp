@@ -72,14 +72,19 @@ Descriptor Describe(const Convolution& convolution, at::IntArrayRef input, at::I
 
 bool IsOfVolumes(const Convolution& convolution) { return convolution.weight_sizes().size() == 5; }
 
-// Whether each pixel of the result is computed of one of the input's, of all of its channels.
+// Whether each pixel of the result is computed of one of the input's.
 bool IsOfSinglePixels(const Convolution& convolution) {
   const ConvolutionSettings& settings = convolution.settings();
   const auto are = [](const std::vector<int64_t>& numbers, int64_t number) {
     return std::ranges::all_of(numbers, [&](int64_t each) { return each == number; });
   };
-  return settings.groups == 1 && convolution.weight_sizes()[2] == 1 && convolution.weight_sizes()[3] == 1 &&
-         are(settings.stride, 1) && are(settings.padding, 0);
+  return convolution.weight_sizes()[2] == 1 && convolution.weight_sizes()[3] == 1 && are(settings.stride, 1) &&
+         are(settings.padding, 0);
+}
+
+// Whether it is a product of pixels with the weight: every pixel of the result is computed of all channels of one.
+bool IsProduct(const Convolution& convolution) {
+  return convolution.settings().groups == 1 && IsOfSinglePixels(convolution);
 }
 
 // Whether every one of several channels has a kernel of its own, or several.
@@ -124,22 +129,17 @@ at::Tensor Repeated(const ImagesOfPixels& images, at::IntArrayRef sizes, int64_t
   return repeated;
 }
 
-// Threads from which on kernels of ours are the faster ones although groups are narrow, which leaves parts of their
-// vectors empty.
-constexpr int kThreadsForGroups = 4;
-
 // Whether kernels of hearth's own compute it, whatever the library has for it. Those of one pixel and depthwise ones
 // are the faster ones. For others, the library is as good on one thread, but for groups of whole vectors of AVX2;
 // several threads are sooner awake for ours, and every other operator of a plan shares its work with the same ones
-// (support/worker_threads.h).
+// (support/worker_threads.h). Groups that are narrower than half of a vector leave too much of it empty.
 bool PrefersOwnKernels(const Convolution& convolution) {
   if (!kernels::HasVectors() || IsOfVolumes(convolution)) return false;
-  if (IsDepthwise(convolution) || IsOfSinglePixels(convolution)) return true;
-  const int threads = at::get_num_threads();
+  if (IsDepthwise(convolution) || IsProduct(convolution)) return true;
   const int64_t groups = convolution.settings().groups, of_group = convolution.weight_sizes()[0] / groups;
-  if (groups == 1) return threads > 1;
-  const bool fills_all = of_group % kernels::LanesHere() == 0, fills_half = 2 * of_group >= kernels::LanesHere();
-  return (fills_all && !kernels::HasAvx512()) || (fills_half && threads >= kThreadsForGroups);
+  if (groups > 1 && 2 * of_group < kernels::LanesHere()) return false;
+  const bool fills_vectors = groups > 1 && of_group % kernels::LanesHere() == 0;
+  return at::get_num_threads() > 1 || (fills_vectors && (!kernels::HasAvx512() || IsOfSinglePixels(convolution)));
 }
 
 // What a kernel computes; the operands are left out.
@@ -204,7 +204,7 @@ bool HasFiniteSum(const at::Tensor& tensor) {
 
 std::shared_ptr<const WeightForm> OwnFormOf(const Convolution& convolution) {
   if (IsOfVolumes(convolution)) return nullptr;
-  if (IsOfSinglePixels(convolution)) return OwnForm(WeightUser::kProduct);
+  if (IsProduct(convolution)) return OwnForm(WeightUser::kProduct);
   if (IsDepthwise(convolution)) return OwnForm(WeightUser::kDepthwise);
   return OwnForm(WeightUser::kConvolution, convolution.settings().groups);
 }
