@@ -30,6 +30,11 @@ std::string EpilogueOf(const Node& node) {
     if (approximation == nullptr || !approximation->isString()) return {};
     return approximation->toStringRef() == "tanh" ? "gelu_tanh" : name;
   }
+  // Of clamps, that between 0 and 6.
+  if (name == "relu6" && node.inputs().size() > 1) {
+    const bool clamps_so = node.inputs().size() == 3 && NumberIn(*node.input(1)) == 0 && NumberIn(*node.input(2)) == 6;
+    return clamps_so ? name : std::string();
+  }
   if (name == "leaky_relu") {
     const std::optional<double> slope = NumberIn(*node.input(1));
     if (!slope || *slope == 0 || !std::isfinite(*slope)) return {};

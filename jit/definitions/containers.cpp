@@ -5,6 +5,11 @@
 namespace hearth {
 namespace {
 
+// Another list of the same elements.
+void CopyOfList(Call& call) {
+  if (call.in(0).kind == ValueFacts::Kind::kList) call.out() = call.in(0);
+}
+
 using enum OperatorClass;
 
 const OperatorDefinition kDefinitions[] = {
@@ -23,7 +28,7 @@ const OperatorDefinition kDefinitions[] = {
     {.name = "aten::_set_item", .kind = kContainer, .list = ListRole::kAdd},
     {.name = "aten::extend", .kind = kContainer, .list = ListRole::kExtend},
     {.name = "aten::pop", .kind = kContainer, .list = ListRole::kTake},
-    {.name = "aten::list", .kind = kContainer, .list = ListRole::kCopy},
+    {.name = "aten::list", .kind = kContainer, .facts = CopyOfList, .list = ListRole::kCopy},
     {.name = "aten::clear", .kind = kContainer, .list = ListRole::kClear},
     {.name = "aten::reverse", .kind = kContainer, .list = ListRole::kClear},
 };

@@ -112,6 +112,16 @@ void BinaryOfThree(Call& call) {
   if (!call.is_tensor_type(1)) return;
   OfTensors(call, call.is_tensor_type(2) ? Promoted(call, {0, 1, 2}) : Promoted(call, {0, 1}));
 }
+// Of lists, one list of the elements of both.
+void Add(Call& call) {
+  const ValueFacts &first = call.in(0), &second = call.in(1);
+  if (first.kind != Kind::kList || second.kind != Kind::kList) return Binary(call);
+  if (first.sizes.has_value() != second.sizes.has_value()) return;
+  ValueFacts both = first;
+  if (both.sizes) both.sizes->insert(both.sizes->end(), second.sizes->begin(), second.sizes->end());
+  both.elements.insert(both.elements.end(), second.elements.begin(), second.elements.end());
+  call.out() = std::move(both);
+}
 void MaskedFill(Call& call) {
   call.Give(0, call.in(0), call.in(0).dtype, Broadcast(call.sizes(), call.in(0).sizes, call.in(1).sizes));
   call.GiveOrder(StrideOrder::Default(true));
@@ -129,7 +139,12 @@ const OperatorDefinition kDefinitions[] = {
      .scalar = scalar::Relu,
      .in_place = true,
      .epilogue = "relu"},
-    {.name = "aten::relu6", .kind = kPointwise, .facts = LikeInOrder, .scalar = scalar::Relu6, .in_place = true},
+    {.name = "aten::relu6",
+     .kind = kPointwise,
+     .facts = LikeInOrder,
+     .scalar = scalar::Relu6,
+     .in_place = true,
+     .epilogue = "relu6"},
     {.name = "aten::gelu",
      .kind = kPointwise,
      .facts = LikeInOrder,
@@ -159,7 +174,8 @@ const OperatorDefinition kDefinitions[] = {
      .facts = LikeInOrder,
      .scalar = scalar::Hardtanh,
      .in_place = true,
-     .into = {"", "aten::hardtanh", "out"}},
+     .into = {"", "aten::hardtanh", "out"},
+     .epilogue = "relu6"},
     {.name = "aten::hardswish",
      .kind = kPointwise,
      .facts = LikeInOrder,
@@ -387,13 +403,14 @@ const OperatorDefinition kDefinitions[] = {
      .facts = Clamp,
      .scalar = scalar::Clamp,
      .in_place = true,
-     .into = {"", "aten::clamp", "out"}},
+     .into = {"", "aten::clamp", "out"},
+     .epilogue = "relu6"},
     {.name = "aten::clamp_min", .kind = kPointwise, .facts = Clamp, .scalar = scalar::ClampMin, .in_place = true},
     {.name = "aten::clamp_max", .kind = kPointwise, .facts = Clamp, .scalar = scalar::ClampMax, .in_place = true},
     {.name = "aten::clip", .kind = kPointwise, .facts = Clamp, .scalar = scalar::Clamp, .in_place = true},
     {.name = "aten::add",
      .kind = kPointwise,
-     .facts = Binary,
+     .facts = Add,
      .scalar = scalar::Add,
      .number = number::Add,
      .in_place = true,

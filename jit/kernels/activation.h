@@ -6,17 +6,19 @@
 
 namespace hearth::kernels {
 
-enum class Activation { kNone, kRelu, kLeakyRelu, kGelu, kGeluTanh, kSilu, kSigmoid, kTanh, kHardSwish };
+enum class Activation { kNone, kRelu, kRelu6, kLeakyRelu, kGelu, kGeluTanh, kSilu, kSigmoid, kTanh, kHardSwish };
 
-// What a kernel does as it stores its numbers, and what is left for Activate: of relu nothing but a least number, which
-// is minus infinity for all others. A NaN stays.
+// What a kernel does as it stores its numbers, and what is left for Activate: of relu and relu6 nothing but bounds, which
+// are infinite for all others. A NaN stays.
 struct ActivationSteps {
-  float least;
+  float least, most;
   Activation later;
 };
 inline ActivationSteps StepsOf(Activation activation) {
-  if (activation == Activation::kRelu) return {0, Activation::kNone};
-  return {-std::numeric_limits<float>::infinity(), activation};
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  if (activation == Activation::kRelu) return {0, kInfinity, Activation::kNone};
+  if (activation == Activation::kRelu6) return {0, 6, Activation::kNone};
+  return {-kInfinity, kInfinity, activation};
 }
 
 // In place, on `rows` rows of `columns` elements, each `stride` elements after the one before. `slope` is kLeakyRelu's.

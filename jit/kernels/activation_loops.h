@@ -6,6 +6,7 @@
     Vector operator()(Vector x) const { return name(x); } \
   };
 HEARTH_FUNCTION(Relu)
+HEARTH_FUNCTION(Relu6)
 HEARTH_FUNCTION(Gelu)
 HEARTH_FUNCTION(GeluTanh)
 HEARTH_FUNCTION(Silu)
@@ -34,6 +35,8 @@ void ActivateAll(Activation activation, float slope, float* elements, int64_t ro
       return;
     case Activation::kRelu:
       return ForAll(ReluFunction(), elements, rows, columns, stride);
+    case Activation::kRelu6:
+      return ForAll(Relu6Function(), elements, rows, columns, stride);
     case Activation::kLeakyRelu:
       return ForAll(LeakyReluFunction{slope}, elements, rows, columns, stride);
     case Activation::kGelu:

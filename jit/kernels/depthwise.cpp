@@ -33,8 +33,8 @@ struct PixelTile {
   int64_t pixels;
   int64_t kernel, stride, dilation;  // along the width
   bool adds;
-  float least;   // of what is in the result then; a NaN stays
-  int64_t last;  // channels of the last vector
+  float least, most;  // of what is in the result then; a NaN stays
+  int64_t last;       // channels of the last vector
 };
 
 }  // namespace

@@ -30,7 +30,7 @@ struct PixelSums {
 
   __attribute__((always_inline)) void Finish(const PixelTile& tile, int first) const {
     // What is stored might be the tile itself, as the compiler sees it.
-    const Vector least = Broadcast(tile.least);
+    const Vector least = Broadcast(tile.least), most = Broadcast(tile.most);
     const bool adds = tile.adds;
     const int64_t pixels = tile.pixels, stride = tile.result_stride;
     float* to = tile.result;
@@ -40,11 +40,12 @@ struct PixelSums {
 #pragma GCC unroll 16
       for (int i = 0; i < kCount; ++i) {
         const int vector = first + i;
-        const Vector sum = Max(least, adds ? Add(of[pixel][i], Load(tile, to, vector)) : of[pixel][i]);
+        const Vector sum = adds ? Add(of[pixel][i], Load(tile, to, vector)) : of[pixel][i];
+        const Vector bounded = Min(most, Max(least, sum));
         if (kPlace == kPartial && vector + 1 == kVectors) {
-          StoreFirst(to + vector * kLanes, tile.last, sum);
+          StoreFirst(to + vector * kLanes, tile.last, bounded);
         } else {
-          StoreUnaligned(to + vector * kLanes, sum);
+          StoreUnaligned(to + vector * kLanes, bounded);
         }
       }
     }
@@ -208,6 +209,7 @@ void ComputeRows(const ImageConvolution& convolution, int64_t image, const Range
                  .dilation = width.dilation,
                  .adds = convolution.adds,
                  .least = steps.least,
+                 .most = steps.most,
                  .last = 0};
   for (int64_t y = rows.begin; y < rows.end; ++y) {
     // The kernel's rows that fall into the image.

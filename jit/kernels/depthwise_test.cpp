@@ -115,6 +115,8 @@ double Activated(Activation activation, double x) {
       return x;
     case Activation::kRelu:
       return x < 0 ? 0 : x;
+    case Activation::kRelu6:
+      return std::min(std::max(x, 0.0), 6.0);
     case Activation::kLeakyRelu:
       return x < 0 ? x * 0.25 : x;
     case Activation::kGelu:

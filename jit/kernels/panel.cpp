@@ -32,8 +32,8 @@ struct Tile {
   int64_t result_stride;
   bool continues;
   bool adds;
-  float least;   // of the result's numbers: smaller ones become it
-  int64_t last;  // columns of the last vector
+  float least, most;  // of the result's numbers: smaller and larger ones become these
+  int64_t last;       // columns of the last vector
   // A line of memory that is fetched for each element of the inner size, this many bytes after the one before.
   const char* fetched;
   int64_t fetched_stride;
@@ -88,6 +88,7 @@ void MultiplyPanel(const PanelProduct& product, NextPanel& next) {
             .continues = product.continues,
             .adds = product.adds,
             .least = steps.least,
+            .most = steps.most,
             .last = product.columns - (vectors - 1) * lanes,
             .fetched = nullptr,
             .fetched_stride = 0};

@@ -101,7 +101,7 @@ void ComputeTile(const Tile& tile) {
     if (kTogether > 2 && (rest & 2) != 0) multiply(std::integral_constant<int, 2>());
     if (kTogether > 1 && (rest & 1) != 0) multiply(std::integral_constant<int, 1>());
   }
-  const Vector least = Broadcast(tile.least);
+  const Vector least = Broadcast(tile.least), most = Broadcast(tile.most);
   // `kIsPlain`: all columns are whole vectors, and the rows have no bias.
   const auto finish = [&]<bool kIsPlain, bool kAdds>(std::bool_constant<kIsPlain>, std::bool_constant<kAdds>)
       __attribute__((always_inline)) {
@@ -118,7 +118,7 @@ void ComputeTile(const Tile& tile) {
         sum = Add(sum, bias);
         if (!kIsPlain && tile.row_bias != nullptr) sum = Add(sum, Broadcast(tile.row_bias[row]));
         if (kAdds) sum = Add(sum, LoadFirst(to, columns));
-        StoreFirst(to, columns, Max(least, sum));
+        StoreFirst(to, columns, Min(most, Max(least, sum)));
         to += tile.result_stride;
       }
     }

@@ -200,6 +200,7 @@ TEST_F(ProductTest, PiecesOfAPartLieWithinIt) {
 TEST_F(ProductTest, AnActivationFollowsTheSum) {
   const std::tuple<Activation, double (*)(double)> functions[] = {
       {Activation::kRelu, [](double x) { return std::max(x, 0.0); }},
+      {Activation::kRelu6, [](double x) { return std::min(std::max(x, 0.0), 6.0); }},
       {Activation::kLeakyRelu, [](double x) { return x > 0 ? x : 0.25 * x; }},
       {Activation::kGelu, [](double x) { return x / 2 * (1 + std::erf(x / std::sqrt(2.0))); }},
       {Activation::kGeluTanh,

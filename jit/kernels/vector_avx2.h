@@ -64,6 +64,7 @@ HEARTH_INLINE void AddProduct(Vector& sum, Vector x, Vector y) {
 HEARTH_INLINE void AddProduct(Vector& sum, const float* x, Vector y) { AddProduct(sum, Broadcast(*x), y); }
 // y where either is NaN.
 HEARTH_INLINE Vector Max(Vector x, Vector y) { return _mm256_max_ps(x, y); }
+HEARTH_INLINE Vector Min(Vector x, Vector y) { return _mm256_min_ps(x, y); }
 // `then` where x is y, else `other`.
 HEARTH_INLINE Vector WhereEqual(Vector x, Vector y, Vector then, Vector other) {
   return _mm256_blendv_ps(other, then, _mm256_cmp_ps(x, y, _CMP_EQ_OQ));
@@ -134,11 +135,12 @@ HEARTH_INLINE Vector Gelu(Vector x) { return TimesTail(x, polynomials::kGeluTail
 HEARTH_INLINE Vector GeluTanh(Vector x) { return TimesTail(x, polynomials::kGeluTanhTail32); }
 
 HEARTH_INLINE Vector Relu(Vector x) { return Max(Zeros(), x); }
+HEARTH_INLINE Vector Relu6(Vector x) { return Min(Broadcast(6), Relu(x)); }
 HEARTH_INLINE Vector LeakyRelu(Vector x, Vector slope) {
   return _mm256_blendv_ps(x, Multiply(x, slope), _mm256_cmp_ps(x, Zeros(), _CMP_LE_OQ));
 }
 HEARTH_INLINE Vector HardSwish(Vector x) {
-  const Vector bounded = _mm256_min_ps(Broadcast(6), Max(Zeros(), Add(x, Broadcast(3))));
+  const Vector bounded = Min(Broadcast(6), Max(Zeros(), Add(x, Broadcast(3))));
   return Multiply(x, Multiply(bounded, Broadcast(1.0F / 6)));
 }
 

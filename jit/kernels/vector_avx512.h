@@ -58,6 +58,7 @@ HEARTH_INLINE void AddProduct(Vector& sum, const float* x, Vector y) {
 }
 // y where either is NaN.
 HEARTH_INLINE Vector Max(Vector x, Vector y) { return _mm512_max_ps(x, y); }
+HEARTH_INLINE Vector Min(Vector x, Vector y) { return _mm512_min_ps(x, y); }
 // `then` where x is y, else `other`.
 HEARTH_INLINE Vector WhereEqual(Vector x, Vector y, Vector then, Vector other) {
   return _mm512_mask_mov_ps(other, _mm512_cmp_ps_mask(x, y, _CMP_EQ_OQ), then);

@@ -109,6 +109,7 @@ HEARTH_VECTOR_FUNCTION Gelu(__m512 x) { return TimesTail(x, polynomials::kGeluTa
 HEARTH_VECTOR_FUNCTION GeluTanh(__m512 x) { return TimesTail(x, polynomials::kGeluTanhTail32); }
 
 HEARTH_VECTOR_FUNCTION Relu(__m512 x) { return AtLeast(x, 0); }
+HEARTH_VECTOR_FUNCTION Relu6(__m512 x) { return AtMost(Relu(x), 6); }
 HEARTH_VECTOR_FUNCTION LeakyRelu(__m512 x, __m512 slope) {
   return _mm512_mask_mul_ps(x, _mm512_cmp_ps_mask(x, Number(0), _CMP_LE_OQ), x, slope);
 }

@@ -29,6 +29,7 @@ HEARTH_LOOP(Tanh)
 HEARTH_LOOP(Gelu)
 HEARTH_LOOP(GeluTanh)
 HEARTH_LOOP(Relu)
+HEARTH_LOOP(Relu6)
 HEARTH_LOOP(HardSigmoid)
 HEARTH_LOOP(HardSwish)
 #undef HEARTH_LOOP
@@ -51,6 +52,7 @@ HEARTH_LOOP(Tanh)
 HEARTH_LOOP(Gelu)
 HEARTH_LOOP(GeluTanh)
 HEARTH_LOOP(Relu)
+HEARTH_LOOP(Relu6)
 HEARTH_LOOP(HardSwish)
 #undef HEARTH_LOOP
 HEARTH_AVX2_END
@@ -68,6 +70,7 @@ double GeluOf(double x) { return x / 2 * (1 + std::erf(x / std::sqrt(2.0))); }
 double GeluTanhOf(double x) { return x / 2 * (1 + std::tanh(0.79788456080286536 * (x + 0.044715 * x * x * x))); }
 double TanhOf(double x) { return std::tanh(x); }
 double ReluOf(double x) { return x < 0 ? 0 : x; }
+double Relu6Of(double x) { return x < 0 ? 0 : x > 6 ? 6 : x; }
 double HardSigmoidOf(double x) { return std::min(std::max(x + 3, 0.0), 6.0) / 6; }
 double HardSwishOf(double x) { return x * std::min(std::max(x + 3, 0.0), 6.0) / 6; }
 
@@ -79,6 +82,7 @@ const Function kFunctions[] = {
     {"gelu", GeluAll, GeluOf, 2},
     {"gelu_tanh", GeluTanhAll, GeluTanhOf, 2},
     {"relu", ReluAll, ReluOf, 0},
+    {"relu6", Relu6All, Relu6Of, 0},
     {"hardsigmoid", HardSigmoidAll, HardSigmoidOf, 2},
     {"hardswish", HardSwishAll, HardSwishOf, 4},
 };
@@ -91,6 +95,7 @@ const Function kFunctionsOfEight[] = {
     {"gelu", GeluOfEightAll, GeluOf, 2},
     {"gelu_tanh", GeluTanhOfEightAll, GeluTanhOf, 2},
     {"relu", ReluOfEightAll, ReluOf, 0},
+    {"relu6", Relu6OfEightAll, Relu6Of, 0},
     {"hardswish", HardSwishOfEightAll, HardSwishOf, 4},
 };
 

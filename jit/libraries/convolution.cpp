@@ -282,12 +282,13 @@ const PackedWeight* Convolution::Own(at::IntArrayRef sizes) const {
 
 void Convolution::Prepare(at::IntArrayRef sizes, bool has_bias, std::string_view epilogue) const {
   if (of_images_) return of_images_->Prepare(as_images_->SizesOf(sizes), has_bias, epilogue);
-  if (Own(sizes) == nullptr) Prepared(sizes, has_bias, epilogue);
+  if (Own(sizes) == nullptr) Prepared(sizes, has_bias, PartsOf(epilogue).of_library);
 }
 
 bool Convolution::IsPrepared(at::IntArrayRef sizes, bool has_bias, std::string_view epilogue) const {
   if (of_images_) return of_images_->IsPrepared(as_images_->SizesOf(sizes), has_bias, epilogue);
-  return Own(sizes) != nullptr || primitives_->Find({sizes, has_bias, epilogue, at::get_num_threads()}) != nullptr;
+  const std::string_view of_library = PartsOf(epilogue).of_library;
+  return Own(sizes) != nullptr || primitives_->Find({sizes, has_bias, of_library, at::get_num_threads()}) != nullptr;
 }
 
 std::shared_ptr<const PreparedCall> Convolution::Prepared(at::IntArrayRef sizes, bool has_bias,
@@ -416,7 +417,8 @@ at::Tensor Convolution::Run(const at::Tensor& input, const at::Tensor* bias, std
     RunOwn(*own, input, bias, epilogue, result);
     return result;
   }
-  const auto prepared = Prepared(input.sizes(), bias != nullptr, epilogue);
+  const auto [of_library, afterwards] = PartsOf(epilogue);
+  const auto prepared = Prepared(input.sizes(), bias != nullptr, of_library);
   if (prepared == nullptr) {
     at::Tensor result = RunByLibTorch(input, bias);
     ApplyEpilogue(epilogue, result);
@@ -425,6 +427,7 @@ at::Tensor Convolution::Run(const at::Tensor& input, const at::Tensor* bias, std
   // First what a plan may have a place for.
   at::Tensor result = ChannelsLast(prepared->result_sizes);
   Compute(*prepared, input, bias, result);
+  ApplyEpilogue(afterwards, result);
   return result;
 }
 
@@ -443,12 +446,14 @@ void Convolution::RunOnto(at::Tensor& onto, const at::Tensor& input, const at::T
     RunOwn(*own, input, bias, epilogue, onto);
     return;
   }
-  const auto prepared = Prepared(input.sizes(), bias != nullptr, epilogue);
+  const auto [of_library, afterwards] = PartsOf(epilogue);
+  const auto prepared = Prepared(input.sizes(), bias != nullptr, of_library);
   if (prepared == nullptr) {
     onto.add_(RunByLibTorch(input, bias));
     ApplyEpilogue(epilogue, onto);
   } else {
     Compute(*prepared, input, bias, onto);
+    ApplyEpilogue(afterwards, onto);
   }
 }
 

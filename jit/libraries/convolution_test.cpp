@@ -67,6 +67,7 @@ at::Tensor RandomWeight(at::IntArrayRef sizes) {
 const std::vector<std::pair<std::string, at::Tensor (*)(const at::Tensor&)>> kActivations = {
     {"", [](const at::Tensor& x) { return x; }},
     {"relu", [](const at::Tensor& x) { return at::relu(x); }},
+    {"relu6", [](const at::Tensor& x) { return at::hardtanh(x, 0, 6); }},
     {"leaky_relu=0.125", [](const at::Tensor& x) { return at::leaky_relu(x, 0.125); }},
     {"gelu", [](const at::Tensor& x) { return at::gelu(x); }},
     {"gelu_tanh", [](const at::Tensor& x) { return at::gelu(x, "tanh"); }},
@@ -74,6 +75,7 @@ const std::vector<std::pair<std::string, at::Tensor (*)(const at::Tensor&)>> kAc
     {"sigmoid", [](const at::Tensor& x) { return at::sigmoid(x); }},
     {"tanh", [](const at::Tensor& x) { return at::tanh(x); }},
     {"hardswish", [](const at::Tensor& x) { return at::hardswish(x); }},
+    {"silu relu6 tanh", [](const at::Tensor& x) { return at::tanh(at::hardtanh(at::silu(x), 0, 6)); }},
     {"silu tanh", [](const at::Tensor& x) { return at::tanh(at::silu(x)); }},
 };
 

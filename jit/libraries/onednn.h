@@ -25,7 +25,14 @@ namespace hearth::libraries {
 // The processor.
 const dnnl::engine& Engine();
 
-// What the library is to compute after a product, as an epilogue's words say (packed_weight.h). Throws c10::Error for a
+// Of an epilogue (packed_weight.h): what the library computes after a product, and what is left, from the first word on
+// that it has nothing for. Views of it.
+struct EpilogueParts {
+  std::string_view of_library, afterwards;
+};
+EpilogueParts PartsOf(std::string_view epilogue);
+
+// What the library is to compute after a product, as the words of its part of an epilogue say. Throws c10::Error for a
 // word that is none.
 dnnl::primitive_attr AttributesOf(std::string_view epilogue);
 

@@ -4,6 +4,7 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/gelu_ops.h>
 #include <ATen/ops/hardswish_ops.h>
+#include <ATen/ops/hardtanh_ops.h>
 #include <ATen/ops/leaky_relu_ops.h>
 #include <ATen/ops/relu_ops.h>
 #include <ATen/ops/sigmoid_ops.h>
@@ -29,6 +30,7 @@ struct Activation {
   kernels::Activation kernel;
   // With the number that the word has.
   void (*in_place)(at::Tensor&, double);
+  // Null: the library has nothing that keeps a NaN and all that is small.
   void (*follow)(dnnl::post_ops&, float);
 };
 
@@ -42,6 +44,8 @@ void FollowWithRelu(dnnl::post_ops& following, float) {
 const Activation kActivations[] = {
     {"relu", kernels::Activation::kRelu, [](at::Tensor& tensor, double) { at::_ops::relu_::call(tensor); },
      FollowWithRelu},
+    {"relu6", kernels::Activation::kRelu6, [](at::Tensor& tensor, double) { at::_ops::hardtanh_::call(tensor, 0, 6); },
+     nullptr},
     {"leaky_relu", kernels::Activation::kLeakyRelu,
      [](at::Tensor& tensor, double slope) { at::_ops::leaky_relu_::call(tensor, slope); },
      [](dnnl::post_ops& following, float slope) {
@@ -196,10 +200,23 @@ std::optional<KernelEpilogue> KernelEpilogueOf(std::string_view epilogue) {
   return has_all ? std::optional(found) : std::nullopt;
 }
 
+EpilogueParts PartsOf(std::string_view epilogue) {
+  size_t begin = 0;
+  while (begin < epilogue.size()) {
+    const std::string_view word = epilogue.substr(begin, epilogue.find(' ', begin) - begin);
+    const Activation* activation = FindActivation(word.substr(0, word.find('=')));
+    if (activation != nullptr && activation->follow == nullptr) break;
+    begin += word.size() + 1;
+  }
+  begin = std::min(begin, epilogue.size());
+  return {epilogue.substr(0, begin == epilogue.size() || begin == 0 ? begin : begin - 1), epilogue.substr(begin)};
+}
+
 dnnl::primitive_attr AttributesOf(std::string_view epilogue) {
   dnnl::post_ops following;
   if (Adds(epilogue)) following.append_sum();
   ForEachActivation(epilogue, [&](const Activation& activation, double number) {
+    TORCH_CHECK(activation.follow != nullptr, "not in the library's part of an epilogue: ", activation.name);
     activation.follow(following, static_cast<float>(number));
   });
   dnnl::primitive_attr attributes;

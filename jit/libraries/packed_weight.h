@@ -1,10 +1,10 @@
 // Weights in the forms of the library that computes with them (oneDNN), and what it may compute right after a product.
 //
 // An epilogue is words with spaces between them, each of which the library applies to every element of the result, in
-// their order: "relu", "leaky_relu=0.1" with any slope but 0, "gelu", "gelu_tanh", "silu", "sigmoid", "tanh",
+// their order: "relu", "relu6", "leaky_relu=0.1" with any slope but 0, "gelu", "gelu_tanh", "silu", "sigmoid", "tanh",
 // "hardswish", and "add", which adds the element that is in the result's memory beforehand and can only come first.
 // They are ATen's functions, and keep a NaN. (Of minus infinity, "relu" gives NaN and not 0.) The library's own relu
-// and clip drop a NaN; relu6 would take more to spell out than to compute it afterwards.
+// and clip drop a NaN; relu6 would take more to spell out than to compute it afterwards, as is done.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -16,6 +16,7 @@ using Description = dnnl::matmul::primitive_desc;
 
 // Of [inner, columns]. Empty where the library has nothing good. Throws dnnl::error for what it cannot even describe.
 Description DescribeProduct(int64_t rows, const memory::desc& weight, bool has_bias, std::string_view epilogue) {
+  if (!PartsOf(epilogue).afterwards.empty()) return {};
   const int64_t inner = weight.get_dims()[0], columns = weight.get_dims()[1];
   const memory::desc source = DenseForm({rows, inner}, memory::format_tag::ab),
                      target = DenseForm({rows, columns}, memory::format_tag::ab);

@@ -140,15 +140,17 @@ class Speller {
     return edits_.InDtype(x, dtype, node);
   }
 
-  // Images of known sizes in a dtype of kernels. A block of threads computes the moments of a group: longer ones are
+  // Images of known channels in a dtype of kernels. A block of threads computes the moments of a group: longer ones are
   // better split.
-  static bool AreGroupsOfGpu(const ValueFacts& images, int64_t groups) {
+  bool AreGroupsOfGpu(const ValueFacts& images, int64_t groups) const {
     constexpr int64_t kLongestGroup = int64_t{1} << 20;
     if (!IsFloating(images) || images.dtype == c10::kDouble || images.rank() != 4u) return false;
     if (!images.device || !images.device->is_cuda()) return false;
-    if (!std::ranges::all_of(*images.sizes, [](KnownSize size) { return size && *size > 0; })) return false;
-    const int64_t channels = *(*images.sizes)[1], pixels = *(*images.sizes)[2] * *(*images.sizes)[3];
-    return groups > 0 && channels % groups == 0 && channels / groups * pixels <= kLongestGroup;
+    const KnownSizes& sizes = *images.sizes;
+    if (!std::ranges::all_of(sizes, [&](KnownSize size) { return facts_.sizes().IsAtLeast(size, 1); })) return false;
+    const std::optional<int64_t> channels = sizes[1].constant();
+    if (!channels || groups < 1 || *channels % groups != 0) return false;
+    return !sizes[2] || !sizes[3] || *channels / groups * *sizes[2] * *sizes[3] <= kLongestGroup;
   }
 
   // Of a weight or a bias: whether it is none, or has a number for each channel that kernels can read.

@@ -1,5 +1,6 @@
 #include "jit/fuser/lowering/group_scales.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <utility>
@@ -20,11 +21,12 @@ using fuser::Scalar;
 using fuser::ValueId;
 
 struct GroupedImages {
-  int64_t count, channels, pixels, groups;
+  int64_t channels, groups;
+  // Null: as many as a call's images have.
+  std::optional<int64_t> count, pixels;
   bool is_channels_last;
 
   int64_t width() const { return channels / groups; }
-  int64_t length() const { return width() * pixels; }
 };
 
 // Groups that are longer are cut into strands, for more threads than one block has.
@@ -39,13 +41,13 @@ struct Strands {
   int64_t count, length, strands;
 };
 
-// None where groups are short, or their numbers cannot be cut evenly.
+// None where groups are short or of any length, or their numbers cannot be cut evenly.
 std::optional<Strands> StrandsOf(const GroupedImages& images) {
-  if (images.length() <= kLongestWhole) return {};
+  if (!images.count || !images.pixels || images.width() * *images.pixels <= kLongestWhole) return {};
   // Channels-last, a strand has numbers of one channel; else, of one group.
-  const int64_t numbers = images.is_channels_last ? images.pixels : images.length();
+  const int64_t numbers = images.is_channels_last ? *images.pixels : images.width() * *images.pixels;
   const int64_t side_by_side = images.is_channels_last ? images.channels : 1;
-  const int64_t count = images.is_channels_last ? images.count : images.count * images.groups;
+  const int64_t count = images.is_channels_last ? *images.count : *images.count * images.groups;
   int64_t length = 1;
   for (int64_t i = 2; i <= kLongestStrand; ++i) {
     const bool are_many = count * side_by_side * numbers / i >= kManyStrands;
@@ -59,16 +61,15 @@ std::optional<GroupedImages> GroupedImagesOf(const Node& node, ValueFactTable& f
   const ValueFacts& images = facts.Of(*node.input(0));
   const std::optional<int64_t> groups = IntegerOf(*node.input(1));
   if (!images.plain || images.rank() != 4u || !images.dtype || !KernelDtype(*images.dtype) || !groups) return {};
-  std::array<int64_t, 4> sizes{};
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    const KnownSize size = (*images.sizes)[i];
-    if (!size || *size < 1) return {};
-    sizes[i] = *size;
-  }
-  if (*groups < 1 || sizes[1] % *groups != 0) return {};
+  const auto has_some = [&](KnownSize size) { return facts.sizes().IsAtLeast(size, 1); };
+  const KnownSizes& sizes = *images.sizes;
+  const std::optional<int64_t> channels = sizes[1].constant();
+  if (!std::ranges::all_of(sizes, has_some) || !channels || *groups < 1 || *channels % *groups != 0) return {};
   const bool is_channels_last = images.order.is_channels_last();
   if (!is_channels_last && !images.order.is_default()) return {};
-  return GroupedImages{sizes[0], sizes[1], sizes[2] * sizes[3], *groups, is_channels_last};
+  std::optional<int64_t> pixels;
+  if (sizes[2] && sizes[3]) pixels = *sizes[2] * *sizes[3];
+  return GroupedImages{*channels, *groups, sizes[0].constant(), pixels, is_channels_last};
 }
 
 class ScalesLowering {
@@ -84,7 +85,7 @@ class ScalesLowering {
     added_ = DeclareChannels(*node_.input(5));
     const BufferId factors = DeclareScales(), offsets = DeclareScales();
     if (strands_) ReduceStrands();
-    builder_.Parallel(Integer(images_.count * images_.groups), [&](ValueId group) {
+    builder_.Parallel(all_groups_, [&](ValueId group) {
       const ValueId groups = Integer(images_.groups);
       const ValueId image = Call(fuser::Opcode::kFloorDivide, group, groups);
       const ValueId first =
@@ -116,7 +117,7 @@ class ScalesLowering {
   Scalar Number(ValueId image, ValueId group, ValueId first, ValueId i) {
     if (!images_.is_channels_last) {
       const ValueId channel =
-          Call(fuser::Opcode::kAdd, first, Call(fuser::Opcode::kFloorDivide, i, Integer(images_.pixels)));
+          Call(fuser::Opcode::kAdd, first, Call(fuser::Opcode::kFloorDivide, i, pixels_));
       return WithAdded(Loaded(numbers_, {group, i}), channel);
     }
     const ValueId width = Integer(images_.width());
@@ -132,8 +133,8 @@ class ScalesLowering {
   }
 
   template <typename Element>
-  Scalar Sum(int64_t length, const Element& element) {
-    const std::vector<ValueId> sums = builder_.Reduce(Integer(length), [&](ValueId i) {
+  Scalar Sum(ValueId length, const Element& element) {
+    const std::vector<ValueId> sums = builder_.Reduce(length, [&](ValueId i) {
       return std::vector<fuser::KernelBuilder::Reduced>{{Reduction::kSum, element(i).id()}};
     });
     return {builder_, sums[0]};
@@ -141,9 +142,9 @@ class ScalesLowering {
 
   // The mean and the variance of a group's numbers.
   std::pair<Scalar, Scalar> Moments(ValueId image, ValueId group, ValueId first) {
-    const Scalar length = Real(images_.length());
-    const Scalar mean = Sum(images_.length(), [&](ValueId i) { return Number(image, group, first, i); }) / length;
-    const Scalar squares = Sum(images_.length(), [&](ValueId i) {
+    const Scalar length = Scalar(builder_, length_).To(fuser::Dtype::kFloat32);
+    const Scalar mean = Sum(length_, [&](ValueId i) { return Number(image, group, first, i); }) / length;
+    const Scalar squares = Sum(length_, [&](ValueId i) {
       const Scalar deviation = Number(image, group, first, i) - mean;
       return deviation * deviation;
     });
@@ -164,7 +165,7 @@ class ScalesLowering {
           Call(fuser::Opcode::kMultiply, Call(fuser::Opcode::kRemainder, block, groups), Integer(images_.width()));
       const auto number = [&](ValueId i) {
         const ValueId of_group = Call(fuser::Opcode::kAdd, Call(fuser::Opcode::kMultiply, i, Integer(strands)), strand);
-        const ValueId row = Call(fuser::Opcode::kFloorDivide, of_group, Integer(images_.pixels));
+        const ValueId row = Call(fuser::Opcode::kFloorDivide, of_group, pixels_);
         const ValueId channel = images_.is_channels_last ? column : Call(fuser::Opcode::kAdd, first, row);
         return WithAdded(Loaded(strand_numbers_, {block, i, strand}), channel);
       };
@@ -186,7 +187,7 @@ class ScalesLowering {
   // The same as Moments, of what its strands have (Chan, Golub, LeVeque: Updating formulae and a pairwise algorithm for
   // computing sample variances, 1979).
   std::pair<Scalar, Scalar> MomentsOfStrands(ValueId image, ValueId group, ValueId first) {
-    const int64_t of_group = images_.length() / strands_->length;
+    const int64_t length = images_.width() * *images_.pixels, of_group = length / strands_->length;
     const auto loaded = [&](BufferId buffer, ValueId i) {
       if (!images_.is_channels_last) return Loaded(buffer, {group, i});
       const ValueId width = Integer(images_.width());
@@ -195,12 +196,12 @@ class ScalesLowering {
       const ValueId channel = Call(fuser::Opcode::kAdd, first, Call(fuser::Opcode::kRemainder, i, width));
       return Loaded(buffer, {image, Call(fuser::Opcode::kAdd, row, channel)});
     };
-    const Scalar mean = Sum(of_group, [&](ValueId i) { return loaded(means_, i); }) / Real(of_group);
-    const Scalar squares = Sum(of_group, [&](ValueId i) {
+    const Scalar mean = Sum(Integer(of_group), [&](ValueId i) { return loaded(means_, i); }) / Real(of_group);
+    const Scalar squares = Sum(Integer(of_group), [&](ValueId i) {
       const Scalar deviation = loaded(means_, i) - mean;
       return loaded(squares_, i) + Real(strands_->length) * deviation * deviation;
     });
-    return {mean, squares / Real(images_.length())};
+    return {mean, squares / Real(length)};
   }
 
   // What the node's operand is as an input of the kernel.
@@ -215,27 +216,43 @@ class ScalesLowering {
     const ValueFacts& images = facts_.Of(*node_.input(0));
     KernelSignature::Tensor tensor{*images.dtype, {}, {}};
     for (size_t i = 0; i < extents_.size(); ++i) {
-      if (*(*images.sizes)[i] != 1) {
+      const KnownSize size = (*images.sizes)[i];
+      if (size != 1) {
         extents_[i] = static_cast<int16_t>(signature_.extents.size());
-        signature_.extents.push_back({0, static_cast<uint16_t>(i), *(*images.sizes)[i]});
+        signature_.extents.push_back({0, static_cast<uint16_t>(i), size.value_or(KernelSignature::kAnySize)});
       }
       tensor.extents.push_back(extents_[i]);
     }
+    // Symbols come before all else.
+    const std::optional<ValueId> count = SymbolUnless(images_.count, {0}), pixels = SymbolUnless(images_.pixels, {2, 3});
+    count_ = count ? *count : Integer(*images_.count);
+    pixels_ = pixels ? *pixels : Integer(*images_.pixels);
+    all_groups_ = Call(fuser::Opcode::kMultiply, count_, Integer(images_.groups));
+    length_ = Call(fuser::Opcode::kMultiply, pixels_, Integer(images_.width()));
     tensor.nesting = images_.is_channels_last ? std::vector<uint8_t>{0, 2, 3, 1} : std::vector<uint8_t>{0, 1, 2, 3};
-    const int64_t channels = images_.channels, length = images_.length();
+    const ValueId channels = Integer(images_.channels);
     if (strands_) {
       const ValueId strands = Integer(strands_->strands);
       strand_numbers_ =
           Declare(*node_.input(0), std::move(tensor), {Integer(strands_->count), Integer(strands_->length), strands},
                   {Integer(strands_->length * strands_->strands), strands, Integer(1)});
     } else if (images_.is_channels_last) {
-      numbers_ = Declare(*node_.input(0), std::move(tensor),
-                         {Integer(images_.count), Integer(images_.pixels), Integer(channels)},
-                         {Integer(channels * images_.pixels), Integer(channels), Integer(1)});
+      numbers_ = Declare(*node_.input(0), std::move(tensor), {count_, pixels_, channels},
+                         {Call(fuser::Opcode::kMultiply, channels, pixels_), channels, Integer(1)});
     } else {
-      numbers_ = Declare(*node_.input(0), std::move(tensor), {Integer(images_.count * images_.groups), Integer(length)},
-                         {Integer(length), Integer(1)});
+      numbers_ = Declare(*node_.input(0), std::move(tensor), {all_groups_, length_}, {length_, Integer(1)});
     }
+  }
+
+  // The product of some of the images' sizes, which a call says; none where it is a constant.
+  std::optional<ValueId> SymbolUnless(std::optional<int64_t> constant, std::initializer_list<size_t> dimensions) {
+    if (constant) return {};
+    KernelSignature::Symbol symbol;
+    for (const size_t i : dimensions) {
+      if (extents_[i] != KernelSignature::kOne) symbol.extents.push_back(static_cast<uint16_t>(extents_[i]));
+    }
+    signature_.symbols.push_back(std::move(symbol));
+    return builder_.Symbol();
   }
 
   std::optional<BufferId> DeclareChannels(const Value& value) {
@@ -247,7 +264,7 @@ class ScalesLowering {
   BufferId DeclareScales() {
     signature_.outputs.push_back(
         {c10::kFloat, {extents_[0], extents_[1], KernelSignature::kOne, KernelSignature::kOne}, {0, 1, 2, 3}});
-    return builder_.Output(fuser::Dtype::kFloat32, {Integer(images_.count), Integer(images_.channels)},
+    return builder_.Output(fuser::Dtype::kFloat32, {count_, Integer(images_.channels)},
                            {Integer(images_.channels), Integer(1)});
   }
 
@@ -268,6 +285,8 @@ class ScalesLowering {
   // Of each of the images' dimensions.
   std::array<int16_t, 4> extents_ = {KernelSignature::kOne, KernelSignature::kOne, KernelSignature::kOne,
                                      KernelSignature::kOne};
+  // Numbers of the kernel: of images, of pixels of one, of all images' groups, of the numbers of a group.
+  ValueId count_ = 0, pixels_ = 0, all_groups_ = 0, length_ = 0;
   BufferId numbers_ = 0;
   BufferId strand_numbers_ = 0, means_ = 0, squares_ = 0;
   std::optional<BufferId> added_;

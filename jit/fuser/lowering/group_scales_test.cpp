@@ -34,15 +34,18 @@ struct Scales {
   at::Tensor factors, offsets;
 };
 
+enum class KernelFor { kTheirSizes, kAnySizes };
+
 // By the node's kernel; undefined tensors if it has none.
 Scales ScalesOf(const at::Tensor& images, int64_t groups, const IValue& weight, const IValue& bias,
-                const IValue& added = {}) {
+                const IValue& added = {}, KernelFor kernel_for = KernelFor::kTheirSizes) {
   const std::unique_ptr<Graph> graph = ParseGraph(GraphOf(groups));
   const std::vector<IValue> arguments = {images, weight, bias, added};
   const WrittenMemory written(*graph, nullptr);
   SizeAlgebra sizes;
   std::vector<ArgumentFacts> of_arguments = ArgumentSpec::Of(arguments).value().Facts();
   ExactShape::Of(arguments).value().AddTo(of_arguments);
+  if (kernel_for == KernelFor::kAnySizes) of_arguments[0].tensor.sizes = {-1, images.size(1), -1, -1};
   ValueFactTable facts(*graph, of_arguments, written, sizes);
   facts.InferAll();
   const Node* node = graph->outputs()[0]->node();
@@ -62,7 +65,14 @@ Scales ScalesOf(const at::Tensor& images, int64_t groups, const IValue& weight, 
     memory.push_back(fuser::MemoryOfTensor(scratch.back()));
   }
   EXPECT_NO_THROW(fuser::Verify(lowered->kernel)) << fuser::Print(lowered->kernel);
-  fuser::Evaluate(lowered->kernel, {}, memory);
+  std::vector<int64_t> symbols;
+  for (const fuser::KernelSignature::Symbol& symbol : lowered->signature.symbols) {
+    int64_t product = 1;
+    for (const uint16_t extent : symbol.extents) product *= images.size(lowered->signature.extents[extent].dimension);
+    symbols.push_back(product);
+  }
+  EXPECT_EQ(symbols.empty(), kernel_for == KernelFor::kTheirSizes);
+  fuser::Evaluate(lowered->kernel, symbols, memory);
   return scales;
 }
 
@@ -81,6 +91,9 @@ TEST(GroupScalesTest, NumbersTimesFactorsPlusOffsetsAreLibTorchsGroupNorm) {
                                    at::group_norm(wide, groups, weight.to(at::kFloat), bias, 1e-3), 1e-4, 1e-4));
           EXPECT_TRUE(at::allclose(wide * plain.factors + plain.offsets, at::group_norm(wide, groups, {}, {}, 1e-3),
                                    1e-4, 1e-4));
+          const Scales of_any = ScalesOf(images, groups, weight, bias, {}, KernelFor::kAnySizes);
+          EXPECT_TRUE(at::allclose(of_any.factors, scales.factors, 1e-4, 1e-4));
+          EXPECT_TRUE(at::allclose(of_any.offsets, scales.offsets, 1e-4, 1e-4));
           const at::Tensor added = at::randn({sizes[1]}).to(dtype);
           const at::Tensor sum = images.add(added.reshape({-1, 1, 1})).to(at::kFloat);
           const Scales of_sum = ScalesOf(images, groups, weight, bias, added);
