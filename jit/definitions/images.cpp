@@ -180,8 +180,9 @@ void PlannedConvolution(Call& call) {
   KnownSizes sizes = {input->front(), planned->weight_sizes()[0]};
   for (size_t i = 0; i + 2 < input->size(); ++i) {
     const KnownSize kernel = planned->weight_sizes()[i + 2];
-    sizes.push_back(Window(call.sizes(), (*input)[i + 2], kernel, KnownSize(settings.stride[i]),
-                           KnownSize(settings.padding[i]), KnownSize(settings.dilation[i])));
+    const KnownSize padded = call.sizes().Add((*input)[i + 2], settings.padding[i] + settings.padding_behind()[i]);
+    sizes.push_back(Window(call.sizes(), padded, kernel, KnownSize(settings.stride[i]), KnownSize(0),
+                           KnownSize(settings.dilation[i])));
   }
   ValueFacts& facts = call.out();
   facts.kind = ValueFacts::Kind::kTensor;

@@ -3,6 +3,7 @@
 #include <ATen/EmptyTensor.h>
 #include <ATen/Parallel.h>
 #include <ATen/ops/add_ops.h>
+#include <ATen/ops/constant_pad_nd.h>
 #include <ATen/ops/convolution.h>
 #include <ATen/ops/sum_ops.h>
 #include <c10/util/accumulate.h>
@@ -64,9 +65,11 @@ Descriptor Describe(const Convolution& convolution, at::IntArrayRef input, at::I
   const auto algorithm = dnnl::algorithm::convolution_direct;
   const dnnl::primitive_attr attributes = AttributesOf(epilogue);
   Descriptor made = has_bias ? Descriptor(Engine(), kind, algorithm, from, weight, bias, to, settings.stride, dilation,
-                                          settings.padding, settings.padding, attributes, /*allow_empty=*/true)
+                                          settings.padding, settings.padding_behind(), attributes,
+                                          /*allow_empty=*/true)
                              : Descriptor(Engine(), kind, algorithm, from, weight, to, settings.stride, dilation,
-                                          settings.padding, settings.padding, attributes, /*allow_empty=*/true);
+                                          settings.padding, settings.padding_behind(), attributes,
+                                          /*allow_empty=*/true);
   return made.get(true) != nullptr && IsOptimized(made) ? made : Descriptor();
 }
 
@@ -79,7 +82,7 @@ bool IsOfSinglePixels(const Convolution& convolution) {
     return std::ranges::all_of(numbers, [&](int64_t each) { return each == number; });
   };
   return convolution.weight_sizes()[2] == 1 && convolution.weight_sizes()[3] == 1 && are(settings.stride, 1) &&
-         are(settings.padding, 0);
+         are(settings.padding, 0) && are(settings.padding_behind(), 0);
 }
 
 // Whether it is a product of pixels with the weight: every pixel of the result is computed of all channels of one.
@@ -197,11 +200,6 @@ std::shared_ptr<const WeightForm> WinogradFormOf(const Convolution& convolution,
   return form;
 }
 
-// The sum, too: that of finite numbers may be none.
-bool HasFiniteSum(const at::Tensor& tensor) {
-  return std::isfinite(at::_ops::sum::call(tensor, std::nullopt).item<float>());
-}
-
 std::shared_ptr<const WeightForm> OwnFormOf(const Convolution& convolution) {
   if (IsOfVolumes(convolution)) return nullptr;
   if (IsProduct(convolution)) return OwnForm(WeightUser::kProduct);
@@ -210,6 +208,10 @@ std::shared_ptr<const WeightForm> OwnFormOf(const Convolution& convolution) {
 }
 
 }  // namespace
+
+bool HasFiniteSum(const at::Tensor& tensor) {
+  return std::isfinite(at::_ops::sum::call(tensor, std::nullopt).item<float>());
+}
 
 Convolution::Convolution(at::Tensor weight, ConvolutionSettings settings)
     : weight_(std::move(weight)),
@@ -220,6 +222,7 @@ Convolution::Convolution(at::Tensor weight, ConvolutionSettings settings)
   const size_t sides = settings_.padding.size();
   TORCH_CHECK(IsFloat(weight_) && (sides == 2 || sides == 3) && weight_.dim() == static_cast<int64_t>(sides) + 2 &&
                   settings_.groups > 0 && weight_.size(0) % settings_.groups == 0 && settings_.stride.size() == sides &&
+                  (settings_.end_padding.empty() || settings_.end_padding.size() == 2) &&
                   settings_.dilation.size() == sides,
               "not a convolution of images or volumes");
   if (as_images_)
@@ -232,7 +235,8 @@ std::vector<int64_t> Convolution::ResultSizes(at::IntArrayRef input) const {
   std::vector<int64_t> sizes = {input[0], weight_sizes_[0]};
   for (size_t i = 0; i < settings_.padding.size(); ++i) {
     const int64_t kernel = settings_.dilation[i] * (weight_sizes_[i + 2] - 1) + 1;
-    sizes.push_back((input[i + 2] + 2 * settings_.padding[i] - kernel) / settings_.stride[i] + 1);
+    const int64_t padded = settings_.padding[i] + input[i + 2] + settings_.padding_behind()[i];
+    sizes.push_back((padded - kernel) / settings_.stride[i] + 1);
   }
   return sizes;
 }
@@ -322,7 +326,13 @@ at::Tensor Convolution::RunByLibTorch(const at::Tensor& input, const at::Tensor*
   const std::optional<at::Tensor> optional_bias = bias == nullptr ? std::nullopt : std::optional(*bias);
   // Without the weight there is none of the input that it would be multiplied with.
   const at::Tensor weight = weight_.defined() ? weight_ : EmptyTensor(weight_sizes_, at::MemoryFormat::Contiguous);
-  return at::convolution(input, weight, optional_bias, settings_.stride, settings_.padding, settings_.dilation,
+  at::Tensor padded = input;
+  std::vector<int64_t> padding = settings_.padding;
+  if (const std::vector<int64_t>& behind = settings_.padding_behind(); behind != padding) {
+    padded = at::constant_pad_nd(input, {padding[1], behind[1], padding[0], behind[0]});
+    padding = {0, 0};
+  }
+  return at::convolution(padded, weight, optional_bias, settings_.stride, padding, settings_.dilation,
                          /*transposed=*/false, /*output_padding=*/0, settings_.groups)
       .contiguous(ChannelsLastFormat(input.sizes().size()));
 }

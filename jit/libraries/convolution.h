@@ -25,6 +25,9 @@ namespace hearth::libraries {
 class PrimitiveTable;
 struct PreparedCall;
 
+// Whether all numbers are finite, and their sum, too: that of finite numbers may be none.
+bool HasFiniteSum(const at::Tensor& tensor);
+
 // Of volumes, [batch, in, depth, height, width], where this says images, [batch, in, height, width], if the weight has
 // a depth. Thread-safe but for Add.
 class Convolution : public torch::CustomClassHolder {

@@ -119,6 +119,24 @@ TEST(ConvolutionTest, AddsWhatIsThere) {
   }
 }
 
+TEST(ConvolutionTest, FillsUpAsMuchAsItIsToldBeforeAndBehind) {
+  for (const Layer& layer : kLayers) {
+    const at::Tensor weight = RandomWeight(layer.weight), bias = at::randn({layer.weight[0]});
+    const int64_t in = layer.weight[1] * layer.groups;
+    for (const std::vector<int64_t>& more : std::vector<std::vector<int64_t>>{{0, 1}, {2, 0}, {1, 3}}) {
+      ConvolutionSettings settings = NotPacked(layer, weight)->settings();
+      settings.end_padding = {layer.padding + more[0], layer.padding + more[1]};
+      const auto planned = c10::make_intrusive<Convolution>(weight, settings);
+      if (const auto form = planned->FormFor({1, in, 14, 10})) planned->Add({form, planned->Packed(*form)});
+      for (const at::Tensor& input : {at::randn({1, in, 14, 10}), at::randn({2, in, 9, 7})}) {
+        const at::Tensor padded = at::constant_pad_nd(input, {0, more[1], 0, more[0]});
+        const at::Tensor expected = Expected(layer, padded, weight, bias);
+        EXPECT_TRUE(AreClose(planned->Run(input, &bias, ""), expected)) << weight.sizes() << input.sizes() << more;
+      }
+    }
+  }
+}
+
 struct VolumeLayer {
   std::vector<int64_t> weight, padding, stride, dilation;
 };

@@ -15,6 +15,10 @@ namespace hearth::libraries {
 struct ConvolutionSettings {
   std::vector<int64_t> padding, stride, dilation;  // two of each, of volumes three
   int64_t groups = 1;
+  // Behind the last row and column, of images; `padding` is what is before the first. Empty: the same.
+  std::vector<int64_t> end_padding = {};
+
+  const std::vector<int64_t>& padding_behind() const { return end_padding.empty() ? padding : end_padding; }
 };
 
 class VolumesAsImages {

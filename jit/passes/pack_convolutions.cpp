@@ -118,9 +118,10 @@ class ConvolutionPacker {
 
   // Not where the library has no good code, or there is no room for the weight in another form.
   void Replace(Node* node, const ConvolutionCall& call) {
-    Value* x = node->input(0);
-    auto planned = c10::make_intrusive<libraries::Convolution>(
-        call.weight.detach(), libraries::ConvolutionSettings{call.padding, call.stride, call.dilation, call.groups});
+    libraries::ConvolutionSettings settings{call.padding, call.stride, call.dilation, call.groups};
+    Node* const pad = TakePadding(*node, call, settings);
+    Value* x = pad == nullptr ? node->input(0) : pad->input(0);
+    auto planned = c10::make_intrusive<libraries::Convolution>(call.weight.detach(), std::move(settings));
     const std::shared_ptr<const libraries::WeightForm> form = FormFor(call, *planned, facts_.Of(*x).sizes);
     if (form == nullptr) return;
     const auto packed = derived_.Get("packed convolution " + Text(call), libraries::TextOf(*form), {call.weight},
@@ -137,7 +138,35 @@ class ConvolutionPacker {
     facts_.Infer(*made->node());
     node->output()->ReplaceAllUsesWith(made);
     node->Destroy();
+    if (pad != nullptr) pad->Destroy();
     changed_ = true;
+  }
+
+  // What fills images up with zeros for the convolution alone, before and behind, is part of it: gives that node, and
+  // adds to the paddings. Else null. A weight that is not finite makes NaN of the zeros, where they are multiplied.
+  Node* TakePadding(const Node& node, const ConvolutionCall& call, libraries::ConvolutionSettings& settings) const {
+    Node* pad = node.input(0)->node();
+    if (call.is_of_volumes() || pad->kind() != c10::aten::pad || pad->op() == nullptr) return nullptr;
+    const Value &images = *pad->input(0), &sides = *pad->input(1), &mode = *pad->input(2), &filling = *pad->input(3);
+    const c10::IValue *numbers = ConstantOf(sides), *name = ConstantOf(mode), *none = ConstantOf(filling);
+    const bool is_zero = NumberOf(filling, facts_.memory()) == 0 || (none != nullptr && none->isNone());
+    if (numbers == nullptr || !numbers->isIntList() || name == nullptr || !name->isString() ||
+        name->toStringRef() != "constant" || !is_zero)
+      return nullptr;
+    if (pad->output()->uses().size() != 1 || pad->block() != node.block() || !IsOfInputs(images, call.weight) ||
+        facts_.memory().MayBeWritten(images) || facts_.memory().MayBeWritten(*pad->output()))
+      return nullptr;
+    const std::vector<int64_t> added = numbers->toIntVector();
+    if (added.size() > 4 || added.size() % 2 != 0 || std::ranges::any_of(added, [](int64_t n) { return n < 0; }))
+      return nullptr;
+    if (!libraries::HasFiniteSum(call.weight)) return nullptr;
+    settings.end_padding = settings.padding;
+    for (size_t i = 0; i < added.size(); i += 2) {
+      const size_t side = 1 - i / 2;  // the last one comes first
+      settings.padding[side] += added[i];
+      settings.end_padding[side] += added[i + 1];
+    }
+    return pad;
   }
 
   // For the sizes that are known, for those that calls have mostly had, or else for some that images may have.
