@@ -47,7 +47,8 @@ ValueFacts FactsOfArgument(const ArgumentFacts& argument) {
       facts.suggested_format = tensor.suggested_format;
       facts.sizes.emplace(*tensor.rank, KnownSize());
       for (size_t i = 0; i < *tensor.rank; ++i) {
-        if (const SizeClass size = tensor.size_classes[i]; size < SizeClass::kSeveral) (*facts.sizes)[i] = LeastOf(size);
+        if (const SizeClass size = tensor.size_classes[i]; size < SizeClass::kSeveral)
+          (*facts.sizes)[i] = LeastOf(size);
         if (tensor.sizes && (*tensor.sizes)[i] >= 0) (*facts.sizes)[i] = (*tensor.sizes)[i];
       }
       break;

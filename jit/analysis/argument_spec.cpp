@@ -104,8 +104,7 @@ class ArgumentPacker {
     const bool plain = (keys.raw_repr() & ~kPlain.raw_repr()) == 0 && has_autograd == has_inplace_or_view;
     const c10::Device device = tensor.device();
     const c10::ScalarType dtype = c10::typeMetaToScalarType(tensor.dtype());
-    uint64_t word = static_cast<uint64_t>(ArgumentKind::kTensor) |
-                    static_cast<uint64_t>(dtype) << kDtypeShift |
+    uint64_t word = static_cast<uint64_t>(ArgumentKind::kTensor) | static_cast<uint64_t>(dtype) << kDtypeShift |
                     static_cast<uint64_t>(device.type()) << kDeviceTypeShift |
                     static_cast<uint64_t>(static_cast<uint8_t>(device.index())) << kDeviceIndexShift;
     if (tensor.requires_grad()) word |= kRequiresGrad;

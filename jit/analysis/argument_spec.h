@@ -3,8 +3,8 @@
 //
 // A spec is a prefix code in 64-bit words, made and hashed in one walk over the arguments. It says:
 //   tensor          defined or not; dtype, device, rank, LayoutClass, suggested memory format, requires_grad,
-//                   inference, wrapped number, classes of sizes; of anything but a plain dense tensor (sparse, quantized,
-//                   nested, conjugate, negative, named, a subclass) the dispatch keys too
+//                   inference, wrapped number, classes of sizes; of anything but a plain dense tensor (sparse,
+//                   quantized, nested, conjugate, negative, named, a subclass) the dispatch keys too
 //   None, scalars, strings, devices, ...   the type, not the value
 //   object, enum    the class
 //   list            the kind of its elements; of scalars and strings the length up to kMaxExactLength; of anything else

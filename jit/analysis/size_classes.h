@@ -51,9 +51,7 @@ class SizeClasses {
     return size < LeastOf(SizeClass::kAtLeast4096) ? SizeClass::kAtLeast64 : SizeClass::kAtLeast4096;
   }
 
-  SizeClass operator[](size_t dimension) const {
-    return static_cast<SizeClass>(word_ >> (dimension * kBits) & kMask);
-  }
+  SizeClass operator[](size_t dimension) const { return static_cast<SizeClass>(word_ >> (dimension * kBits) & kMask); }
   // Of a dimension that has none yet.
   void Set(size_t dimension, SizeClass size_class) {
     word_ |= static_cast<uint64_t>(size_class) << (dimension * kBits);

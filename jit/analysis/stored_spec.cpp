@@ -74,7 +74,8 @@ class SpecWalk {
     if ((word & kHasKeys) != 0 || !Next(&size_classes)) return false;
     const auto index = static_cast<int8_t>(Byte(word, kDeviceIndexShift));
     return Byte(word, kDtypeShift) < static_cast<uint64_t>(c10::ScalarType::Undefined) &&
-           IsDevice(Byte(word, kDeviceTypeShift), index) && SizeClasses::IsValid(size_classes, Byte(word, kRankShift)) &&
+           IsDevice(Byte(word, kDeviceTypeShift), index) &&
+           SizeClasses::IsValid(size_classes, Byte(word, kRankShift)) &&
            HalfByte(word, kLayoutClassShift) <= static_cast<uint64_t>(LayoutClass::kNotDense) &&
            HalfByte(word, kLayoutShift) == static_cast<uint64_t>(c10::kStrided) &&
            HalfByte(word, kFormatShift) < static_cast<uint64_t>(c10::MemoryFormat::NumOptions);

@@ -8,8 +8,8 @@ namespace hearth::kernels {
 
 enum class Activation { kNone, kRelu, kRelu6, kLeakyRelu, kGelu, kGeluTanh, kSilu, kSigmoid, kTanh, kHardSwish };
 
-// What a kernel does as it stores its numbers, and what is left for Activate: of relu and relu6 nothing but bounds, which
-// are infinite for all others. A NaN stays.
+// What a kernel does as it stores its numbers, and what is left for Activate: of relu and relu6 nothing but bounds,
+// which are infinite for all others. A NaN stays.
 struct ActivationSteps {
   float least, most;
   Activation later;

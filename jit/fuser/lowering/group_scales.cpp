@@ -116,8 +116,7 @@ class ScalesLowering {
   // Of a group: the `i`-th of its numbers. `first`: its first channel.
   Scalar Number(ValueId image, ValueId group, ValueId first, ValueId i) {
     if (!images_.is_channels_last) {
-      const ValueId channel =
-          Call(fuser::Opcode::kAdd, first, Call(fuser::Opcode::kFloorDivide, i, pixels_));
+      const ValueId channel = Call(fuser::Opcode::kAdd, first, Call(fuser::Opcode::kFloorDivide, i, pixels_));
       return WithAdded(Loaded(numbers_, {group, i}), channel);
     }
     const ValueId width = Integer(images_.width());
@@ -224,7 +223,8 @@ class ScalesLowering {
       tensor.extents.push_back(extents_[i]);
     }
     // Symbols come before all else.
-    const std::optional<ValueId> count = SymbolUnless(images_.count, {0}), pixels = SymbolUnless(images_.pixels, {2, 3});
+    const std::optional<ValueId> count = SymbolUnless(images_.count, {0}),
+                                 pixels = SymbolUnless(images_.pixels, {2, 3});
     count_ = count ? *count : Integer(*images_.count);
     pixels_ = pixels ? *pixels : Integer(*images_.pixels);
     all_groups_ = Call(fuser::Opcode::kMultiply, count_, Integer(images_.groups));
