@@ -253,7 +253,8 @@ def test_clients_that_do_not_wait_to_the_end_leave_no_trace(hearthd, protocol, s
     request = client.message("WarmRequest")(model="scaled")
     for i in range(40):
         # A kind of its own in every round, for the wait to have something to wait for.
-        client.call("scaled", "forward", torch.ones(1 + i % 2, 4), torch.zeros([1] * (i // 2), dtype=torch.long))
+        more = torch.zeros([1] * (i // 2 % 10), dtype=(torch.long, torch.int)[i // 20])
+        client.call("scaled", "forward", torch.ones(1 + i % 2, 4), more)
         calls = [client.method("Warm").future(request, timeout=60) for _ in range(3)]
         calls[0].cancel()
         with contextlib.suppress(grpc.RpcError):
