@@ -9,7 +9,7 @@
 //   group_norm(x, groups, w, b) of images         x * f + o, with f, o = hearth::group_scales(x, groups, w, b)
 //
 // Where kernels are made, but for extremes and instance_norm. The last one and instance_norm where nobody sees in which
-// order in memory the result lies: one for images of known sizes on a GPU, where LibTorch's group norm copies images
+// order in memory the result lies: one for images of known channels on a GPU, where LibTorch's group norm copies images
 // that lie channels-last, and its scales are a kernel (fuser/lowering/group_scales.h), the other for float32 images of
 // a CPU. Returns whether the graph changed.
 #pragma once
