@@ -121,7 +121,7 @@ class ArgumentPacker {
       if (sizes.size() > ArgumentSpec::kMaxRank) return false;
       rank = sizes.size();
       for (size_t i = 0; i < sizes.size(); ++i) {
-        size_classes.Set(i, SizeClasses::Of(sizes[i], SizeClasses::TellsLarge(dtype, rank, i)));
+        size_classes.Set(i, SizeClasses::Of(sizes[i], dtype, rank, i));
       }
       layout = plain ? c10::kStrided : tensor.layout();
       if (layout == c10::kStrided) {

@@ -78,8 +78,7 @@ bool CanHave(const TensorFacts& facts, std::span<const int64_t> sizes, std::span
   for (size_t i = 0; i < sizes.size(); ++i) {
     const int64_t size = sizes[i];
     if (size < 0 || strides[i] < 0) return false;
-    const bool tells_large = SizeClasses::TellsLarge(facts.dtype, sizes.size(), i);
-    if (SizeClasses::Of(size, tells_large) != facts.size_classes[i]) return false;
+    if (SizeClasses::Of(size, facts.dtype, sizes.size(), i) != facts.size_classes[i]) return false;
     int64_t reach = 0;
     if (__builtin_mul_overflow(elements, std::max<int64_t>(size, 1), &elements)) return false;
     if (size > 0 && __builtin_mul_overflow(size - 1, strides[i], &reach)) return false;

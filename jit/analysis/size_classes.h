@@ -40,13 +40,12 @@ class SizeClasses {
     return true;
   }
 
-  // Which of the larger classes sizes of a dimension may have.
-  static bool TellsLarge(c10::ScalarType dtype, size_t rank, size_t dimension) {
-    return (dimension > 0 || rank == 1) && (c10::isFloatingType(dtype) || dtype == c10::kByte);
-  }
-  static SizeClass Of(int64_t size, bool tells_large) {
+  // Of the size of one dimension of a tensor.
+  static SizeClass Of(int64_t size, c10::ScalarType dtype, size_t rank, size_t dimension) {
     if (size < 2) return size == 1 ? SizeClass::kOne : SizeClass::kZero;
-    if (size < LeastOf(SizeClass::kAtLeast16) || !tells_large) return SizeClass::kSeveral;
+    const bool may_be_batch = dimension == 0 && rank > 1;
+    const bool has_windows = !may_be_batch && (c10::isFloatingType(dtype) || dtype == c10::kByte);
+    if (size < LeastOf(SizeClass::kAtLeast16) || !has_windows) return SizeClass::kSeveral;
     if (size < LeastOf(SizeClass::kAtLeast64)) return SizeClass::kAtLeast16;
     return size < LeastOf(SizeClass::kAtLeast4096) ? SizeClass::kAtLeast64 : SizeClass::kAtLeast4096;
   }

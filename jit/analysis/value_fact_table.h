@@ -72,6 +72,7 @@ class ValueFactTable {
   void InferNode(const Node& node);
   void EnterLoop(const Node& loop);
   void LearnFrom(const Node& branch);
+  // Sets what one of two branches gives.
   void JoinBranches(const Value& output, const ValueFacts& a, const ValueFacts& b);
   // What `condition` tells if it is known to be `holds` from there on, of Values that are defined in `block`.
   void Learn(const Value& condition, bool holds, const Block& block);

@@ -1,14 +1,25 @@
 // Lists, strings and dicts.
+#include <utility>
+
 #include "jit/definitions/definition_lists.h"
 #include "jit/definitions/shared_rules.h"
 
 namespace hearth {
-namespace {
 
-// Another list of the same elements.
 void CopyOfList(Call& call) {
   if (call.in(0).kind == ValueFacts::Kind::kList) call.out() = call.in(0);
 }
+
+void JoinedLists(Call& call) {
+  const ValueFacts &first = call.in(0), &second = call.in(1);
+  if (first.sizes.has_value() != second.sizes.has_value()) return;
+  ValueFacts both = first;
+  if (both.sizes) both.sizes->insert(both.sizes->end(), second.sizes->begin(), second.sizes->end());
+  both.elements.insert(both.elements.end(), second.elements.begin(), second.elements.end());
+  call.out() = std::move(both);
+}
+
+namespace {
 
 using enum OperatorClass;
 

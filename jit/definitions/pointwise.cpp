@@ -29,7 +29,7 @@ void ItsInput(Call& call) {
 // Of a tensor or of a list, which then has the same elements.
 void Copied(Call& call) {
   if (call.in(0).kind == Kind::kList) {
-    call.out() = call.in(0);
+    CopyOfList(call);
   } else {
     ItsInput(call);
   }
@@ -112,15 +112,9 @@ void BinaryOfThree(Call& call) {
   if (!call.is_tensor_type(1)) return;
   OfTensors(call, call.is_tensor_type(2) ? Promoted(call, {0, 1, 2}) : Promoted(call, {0, 1}));
 }
-// Of lists, one list of the elements of both.
 void Add(Call& call) {
-  const ValueFacts &first = call.in(0), &second = call.in(1);
-  if (first.kind != Kind::kList || second.kind != Kind::kList) return Binary(call);
-  if (first.sizes.has_value() != second.sizes.has_value()) return;
-  ValueFacts both = first;
-  if (both.sizes) both.sizes->insert(both.sizes->end(), second.sizes->begin(), second.sizes->end());
-  both.elements.insert(both.elements.end(), second.elements.begin(), second.elements.end());
-  call.out() = std::move(both);
+  const bool are_lists = call.in(0).kind == Kind::kList && call.in(1).kind == Kind::kList;
+  are_lists ? JoinedLists(call) : Binary(call);
 }
 void MaskedFill(Call& call) {
   call.Give(0, call.in(0), call.in(0).dtype, Broadcast(call.sizes(), call.in(0).sizes, call.in(1).sizes));

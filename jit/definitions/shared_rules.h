@@ -8,6 +8,11 @@ namespace hearth {
 // Of two operands, with broadcasting and type promotion.
 void Binary(Call& call);
 
+// Another list of the same elements; nothing of what is no list.
+void CopyOfList(Call& call);
+// Of two lists, one of the elements of both.
+void JoinedLists(Call& call);
+
 // For overloads that give an int.
 namespace number {
 

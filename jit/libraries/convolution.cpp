@@ -222,7 +222,7 @@ Convolution::Convolution(at::Tensor weight, ConvolutionSettings settings)
   const size_t sides = settings_.padding.size();
   TORCH_CHECK(IsFloat(weight_) && (sides == 2 || sides == 3) && weight_.dim() == static_cast<int64_t>(sides) + 2 &&
                   settings_.groups > 0 && weight_.size(0) % settings_.groups == 0 && settings_.stride.size() == sides &&
-                  (settings_.end_padding.empty() || settings_.end_padding.size() == 2) &&
+                  (settings_.end_padding.empty() || (sides == 2 && settings_.end_padding.size() == 2)) &&
                   settings_.dilation.size() == sides,
               "not a convolution of images or volumes");
   if (as_images_)

@@ -71,7 +71,16 @@ const Activation kActivations[] = {
      }},
 };
 
-const Activation* FindActivation(std::string_view name) {
+// The first word of an epilogue that is not empty, which is removed.
+std::string_view TakeWord(std::string_view& epilogue) {
+  const std::string_view word = epilogue.substr(0, epilogue.find(' '));
+  epilogue.remove_prefix(std::min(epilogue.size(), word.size() + 1));
+  return word;
+}
+
+// That a word stands for, with or without its number.
+const Activation* FindActivation(std::string_view word) {
+  const std::string_view name = word.substr(0, word.find('='));
   for (const Activation& activation : kActivations) {
     if (activation.name == name) return &activation;
   }
@@ -80,11 +89,10 @@ const Activation* FindActivation(std::string_view name) {
 
 void ForEachActivation(std::string_view epilogue, const std::function<void(const Activation&, double)>& visit) {
   while (!epilogue.empty()) {
-    const std::string_view word = epilogue.substr(0, epilogue.find(' '));
-    epilogue.remove_prefix(std::min(epilogue.size(), word.size() + 1));
+    const std::string_view word = TakeWord(epilogue);
     if (word == kAdd) continue;
     const size_t equals = std::min(word.find('='), word.size());
-    const Activation* activation = FindActivation(word.substr(0, equals));
+    const Activation* activation = FindActivation(word);
     double number = 0;
     const std::from_chars_result read =
         std::from_chars(word.data() + std::min(equals + 1, word.size()), word.data() + word.size(), number);
@@ -201,15 +209,14 @@ std::optional<KernelEpilogue> KernelEpilogueOf(std::string_view epilogue) {
 }
 
 EpilogueParts PartsOf(std::string_view epilogue) {
-  size_t begin = 0;
-  while (begin < epilogue.size()) {
-    const std::string_view word = epilogue.substr(begin, epilogue.find(' ', begin) - begin);
-    const Activation* activation = FindActivation(word.substr(0, word.find('=')));
+  std::string_view afterwards = epilogue;
+  for (std::string_view rest = epilogue; !rest.empty(); afterwards = rest) {
+    const Activation* activation = FindActivation(TakeWord(rest));
     if (activation != nullptr && activation->follow == nullptr) break;
-    begin += word.size() + 1;
   }
-  begin = std::min(begin, epilogue.size());
-  return {epilogue.substr(0, begin == epilogue.size() || begin == 0 ? begin : begin - 1), epilogue.substr(begin)};
+  std::string_view of_library = epilogue.substr(0, epilogue.size() - afterwards.size());
+  if (of_library.ends_with(' ')) of_library.remove_suffix(1);
+  return {of_library, afterwards};
 }
 
 dnnl::primitive_attr AttributesOf(std::string_view epilogue) {

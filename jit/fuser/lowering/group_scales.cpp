@@ -27,6 +27,8 @@ struct GroupedImages {
   bool is_channels_last;
 
   int64_t width() const { return channels / groups; }
+  // Of a group, in numbers.
+  std::optional<int64_t> length() const { return pixels ? std::optional(width() * *pixels) : std::nullopt; }
 };
 
 // Groups that are longer are cut into strands, for more threads than one block has.
@@ -43,9 +45,9 @@ struct Strands {
 
 // None where groups are short or of any length, or their numbers cannot be cut evenly.
 std::optional<Strands> StrandsOf(const GroupedImages& images) {
-  if (!images.count || !images.pixels || images.width() * *images.pixels <= kLongestWhole) return {};
+  if (!images.count || !images.pixels || *images.length() <= kLongestWhole) return {};
   // Channels-last, a strand has numbers of one channel; else, of one group.
-  const int64_t numbers = images.is_channels_last ? *images.pixels : images.width() * *images.pixels;
+  const int64_t numbers = images.is_channels_last ? *images.pixels : *images.length();
   const int64_t side_by_side = images.is_channels_last ? images.channels : 1;
   const int64_t count = images.is_channels_last ? *images.count : *images.count * images.groups;
   int64_t length = 1;
@@ -186,7 +188,7 @@ class ScalesLowering {
   // The same as Moments, of what its strands have (Chan, Golub, LeVeque: Updating formulae and a pairwise algorithm for
   // computing sample variances, 1979).
   std::pair<Scalar, Scalar> MomentsOfStrands(ValueId image, ValueId group, ValueId first) {
-    const int64_t length = images_.width() * *images_.pixels, of_group = length / strands_->length;
+    const int64_t of_group = *images_.length() / strands_->length;
     const auto loaded = [&](BufferId buffer, ValueId i) {
       if (!images_.is_channels_last) return Loaded(buffer, {group, i});
       const ValueId width = Integer(images_.width());
@@ -200,7 +202,7 @@ class ScalesLowering {
       const Scalar deviation = loaded(means_, i) - mean;
       return loaded(squares_, i) + Real(strands_->length) * deviation * deviation;
     });
-    return {mean, squares / Real(length)};
+    return {mean, squares / Real(*images_.length())};
   }
 
   // What the node's operand is as an input of the kernel.
