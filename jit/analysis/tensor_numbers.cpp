@@ -9,6 +9,7 @@
 #include <exception>
 #include <utility>
 
+#include "jit/definitions/definition.h"
 #include "jit/definitions/node_effects.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/operator.h"
@@ -19,18 +20,26 @@ namespace {
 // Of arithmetic within arithmetic.
 constexpr int kMostDepth = 64;
 
-// What sizes are computed with.
-bool IsArithmetic(Symbol kind) {
-  static const std::array kKinds = {
-      c10::prim::NumToTensor, c10::aten::add,          c10::aten::sub,       c10::aten::rsub,   c10::aten::mul,
-      c10::aten::div,         c10::aten::floor_divide, c10::aten::remainder, c10::aten::ceil,   c10::aten::floor,
-      c10::aten::neg,         c10::aten::clamp,        c10::aten::clamp_min, c10::aten::maximum};
-  return std::ranges::find(kKinds, kind) != kKinds.end();
+// Whether what it gives follows from its operands, in the same way in every run.
+bool Computes(const Node& node) {
+  if (node.op() == nullptr || node.outputs().size() != 1 || EffectsOf(node).any()) return false;
+  if (node.kind() == c10::prim::NumToTensor) return true;
+  const OperatorDefinition& definition = DefinitionOf(node.kind());
+  if (definition.uninitialized || definition.reads_mode || definition.seeds) return false;
+  switch (definition.kind) {
+    case OperatorClass::kPointwise:
+    case OperatorClass::kReduction:
+    case OperatorClass::kConversion:
+    case OperatorClass::kView:
+      return true;
+    default:
+      return false;
+  }
 }
 
 bool TakesNumber(const Node& node) {
   static const std::array kKinds = {c10::aten::Int, c10::aten::Float, c10::aten::Bool, c10::aten::IntImplicit,
-                                    c10::aten::FloatImplicit};
+                                    c10::aten::FloatImplicit, c10::aten::ScalarImplicit, c10::aten::item};
   return std::ranges::find(kKinds, node.kind()) != kKinds.end() && node.op() != nullptr && node.inputs().size() == 1 &&
          node.input()->type()->kind() == c10::TypeKind::TensorType;
 }
@@ -69,7 +78,7 @@ std::optional<at::Tensor> TensorNumbers::Compute(const Value& tensor, int depth)
     return constant->toTensor();
   }
   const Node& maker = *tensor.node();
-  if (!IsArithmetic(maker.kind()) || maker.op() == nullptr || maker.outputs().size() != 1) return {};
+  if (!Computes(maker)) return {};
   torch::jit::Stack stack;
   for (const Value* input : maker.inputs()) {
     if (input->type()->kind() == c10::TypeKind::TensorType) {
@@ -78,7 +87,9 @@ std::optional<at::Tensor> TensorNumbers::Compute(const Value& tensor, int depth)
       stack.emplace_back(*number);
     } else {
       const c10::IValue* constant = ConstantOf(*input);
-      if (constant == nullptr || !(constant->isScalar() || constant->isNone() || constant->isString())) return {};
+      const bool is_known = constant != nullptr && (constant->isScalar() || constant->isNone() ||
+                                                    constant->isString() || constant->isDevice());
+      if (!is_known) return {};
       stack.push_back(*constant);
     }
   }

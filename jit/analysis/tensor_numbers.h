@@ -1,5 +1,6 @@
 // Numbers that are taken out of tensors of one element, where these are computed from constants alone: a trace that
-// pads an image as its sizes need has ceil(size / stride) and the like as arithmetic on such tensors.
+// pads an image as its sizes need has ceil(size / stride) and the like as arithmetic on such tensors, one that arranges
+// patches has the root of their number.
 #pragma once
 
 #include <ATen/core/Tensor.h>

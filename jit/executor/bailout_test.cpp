@@ -328,6 +328,21 @@ TEST(BailoutTest, APlanThatRaisesWhereTheModelDoesNotSaysWhereAndWhy) {
   EXPECT_EQ(totals->plan_exceptions, 2u);
 }
 
+TEST(BailoutTest, ARunThatStaysInItsPlanFailsWithWhatThePlanRaises) {
+  const auto graph = ParseGraph("graph(%x : Tensor):\n  %y : Tensor = aten::neg(%x)\n  return (%y)\n");
+  const auto plan = CompileGuarded(*graph, MultiplyFirst);
+  RunOptions options;
+  options.stays_in_plan = true;
+  EXPECT_EQ(hearth::Run(*plan->entry(), {at::zeros({2, 2})}, options).toTensor().size(1), 2);
+  try {
+    hearth::Run(*plan->entry(), {at::zeros({2, 3})}, options);
+    ADD_FAILURE() << "the plan's product cannot be";
+  } catch (const ModelError& error) {
+    EXPECT_THAT(error.message(), HasSubstr("mat1 and mat2 shapes cannot be multiplied"));
+  }
+  EXPECT_EQ(plan->bailouts().count(), 0u);
+}
+
 TEST(BailoutTest, APlanThatRaisesAsTheModelDoesIsNotToBlame) {
   const auto graph = ParseGraph("graph(%x : Tensor):\n  %y : Tensor = aten::mm(%x, %x)\n  return (%y)\n");
   const auto plan = CompileGuarded(*graph, MultiplyFirst);

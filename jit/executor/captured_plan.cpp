@@ -1,7 +1,9 @@
 #include "jit/executor/captured_plan.h"
 
+#include <ATen/MemoryOverlap.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty_strided.h>
 #include <c10/core/StreamGuard.h>
 
 #include <exception>
@@ -27,6 +29,15 @@ bool IsAlike(const at::Tensor& a, const at::Tensor& b) {
   if (!a.defined() || !b.defined()) return a.defined() == b.defined();
   return a.scalar_type() == b.scalar_type() && a.device() == b.device() && a.sizes() == b.sizes() &&
          a.strides() == b.strides() && a.is_conj() == b.is_conj() && a.is_neg() == b.is_neg();
+}
+
+// With memory of its own and the same strides, also where these leave gaps.
+at::Tensor CopyOf(const at::Tensor& tensor) {
+  if (!tensor.defined()) return tensor;
+  const bool has_gaps =
+      !tensor.is_non_overlapping_and_dense() && at::has_internal_overlap(tensor) != at::MemOverlap::Yes;
+  if (!has_gaps) return tensor.clone();
+  return at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options()).copy_(tensor, /*non_blocking=*/true);
 }
 
 // What LibTorch says goes on with where in its own code that was.
@@ -64,8 +75,7 @@ class CapturedPlan::Copy {
     graph_->Begin(stream);
     for (const auto& [recorded, given] : copies) recorded.copy_(given, /*non_blocking=*/true);
     graph_->Launch(stream);
-    c10::IValue answer =
-        MapTensors(answer_, [](const at::Tensor& tensor) { return tensor.defined() ? tensor.clone() : tensor; });
+    c10::IValue answer = MapTensors(answer_, CopyOf);
     graph_->End(stream);
     return answer;
   }
@@ -113,6 +123,7 @@ void CapturedPlan::Record(const PlanRun& run, std::vector<c10::IValue> arguments
   } catch (const CancelledError&) {
     throw;
   } catch (const ModelError& error) {
+    CaptureLog().debug("{}", error.what());
     Refuse(FirstLine(error.message()));
   } catch (const std::exception& error) {
     Refuse(FirstLine(error.what()));

@@ -132,6 +132,23 @@ TEST_F(CapturedPlanTest, ARecordingAnswersWithWhatItIsGiven) {
   EXPECT_EQ(plan.Describe().operations, 7u);
 }
 
+TEST_F(CapturedPlanTest, AnAnswerThatIsPartOfATensorKeepsItsStrides) {
+  CapturedPlan plan(settings_);
+  const auto part = [this](std::vector<IValue> arguments, const c10::Stream&) -> IValue {
+    input_ = arguments[1].toTensor();
+    answer_ = (input_ * 2).slice(1, 1);
+    return answer_;
+  };
+  gpu_->repeat = [this](const c10::Stream&) { answer_.copy_((input_ * 2).slice(1, 1)); };
+  plan.Record(part, Arguments(at::ones({2, 3}), 0), 1, StreamedDevice::Of(2));
+  ASSERT_TRUE(plan.ready()) << plan.Describe().refused;
+  const std::optional<IValue> answer = plan.Replay(Arguments(at::full({2, 3}, 5.), 0), StreamedDevice::Of(2));
+  ASSERT_TRUE(answer);
+  EXPECT_TRUE(at::equal(answer->toTensor(), at::full({2, 2}, 10.)));
+  EXPECT_EQ(answer->toTensor().strides(), (std::vector<int64_t>{3, 1}));
+  EXPECT_FALSE(answer->toTensor().is_alias_of(answer_));
+}
+
 TEST_F(CapturedPlanTest, OtherArgumentsThanTheRecordedAreLeftToTheCode) {
   CapturedPlan plan(settings_);
   plan.Record(run(), Arguments(at::ones({2}), 3), 1, StreamedDevice::Of(2));

@@ -91,6 +91,7 @@ void RecordRuns(const ExecutionPlan& plan, std::vector<c10::IValue> arguments, s
     RunOptions options;
     options.token = token;
     options.stream = stream;
+    options.stays_in_plan = true;
     const uint64_t before = bailouts.count();
     c10::IValue answer = Run(*plan.executable().entry(), std::move(given), options);
     // The baseline would be recorded in the plan's place.

@@ -79,6 +79,9 @@ struct RunOptions {
   // How many threads each operator has that the run and its forks call on threads of the pool; 0: as
   // ThreadPool::ShareProcessors says.
   int operator_threads = 0;
+  // What raises in a plan fails the run, though the plan's baseline may not raise: for recordings, in which nothing can
+  // be tried again.
+  bool stays_in_plan = false;
   // For tests: the guard of the plan with this number fails when it is reached, whatever it guards. Negative: none.
   int32_t failing_guard = -1;
   // Told what the run and its forks do, which takes its time; null: nobody asks.

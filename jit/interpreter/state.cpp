@@ -201,6 +201,7 @@ InterpreterState::Outcome InterpreterState::ExecuteFrames() {
 }
 
 bool InterpreterState::MayBailOut() const {
+  if (options_.stays_in_plan) return false;
   const Frame& frame = frames_.back();
   const Bailouts* bailouts = frame.code->bailouts.get();
   if (bailouts == nullptr) return false;

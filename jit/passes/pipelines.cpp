@@ -14,8 +14,10 @@ constexpr int kMaxRounds = 4;
 // Computes from weights, for graphs that record no gradients.
 void OptimizeWeights(Compilation& plan) {
   const auto run = [&](PassName name) { return plan.Run(name.pass()); };
-  // Sizes that a trace keeps in tensors are known now.
-  if (run("fold_constant_tensors")) run("simplify_views");
+  // Numbers that a trace takes out of tensors are known once these are, and then what is made of such sizes.
+  for (int round = 0; round < kMaxRounds && run("fold_constant_tensors") && run("fold_facts"); ++round) {
+  }
+  run("simplify_views");
   run("unmask_attention");
   run("number_masks");
   run("fold_batch_norms");
