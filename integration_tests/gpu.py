@@ -145,6 +145,16 @@ class Layers(torch.nn.Module):
         self.tokens = torch.nn.Linear(16, 24)
         self.lstm = torch.nn.LSTM(16, 12, num_layers=2, bidirectional=True, batch_first=True)
         self.gru = torch.nn.GRU(16, 12)
+        self.register_buffer("bias", torch.randn(2, 49, 49))
+        self.register_buffer("mask", torch.where(torch.rand(2, 49, 49) < 0.2, -100.0, 0.0))
+        self.temperature = torch.nn.Parameter(torch.rand(2, 1, 1) + 0.5)
+
+    def attend(self, steps):
+        """Attention written out, of two images of two windows with two heads each, whose tokens are not a multiple of 8."""
+        heads = 0.5 * torch.cat([steps, -steps])[:, :49].view(4, 49, 2, 8).transpose(1, 2)
+        scores = heads @ heads.transpose(-2, -1) * self.temperature + self.bias
+        scores = (scores.view(2, 2, 2, 49, 49) + self.mask.unsqueeze(1).unsqueeze(0)).view(-1, 2, 49, 49)
+        return (scores.softmax(-1) @ heads).transpose(1, 2).reshape(4, 49, 16)
 
     def forward(self, rows, images, pixels):
         steps = images.flatten(2).transpose(1, 2)
@@ -153,7 +163,7 @@ class Layers(torch.nn.Module):
         recalled, state = self.gru(steps)
         return (torch.relu(self.linear(rows)), torch.relu(self.first(images)), torch.relu(self.second(images) + images),
                 self.first(images), torch.relu(self.pixel(pixels)), self.grouped(images), mixed.contiguous(),
-                torch.relu(remembered) + 1, last * 2 + memory, recalled.sigmoid() * recalled, state + 1)
+                torch.relu(remembered) + 1, last * 2 + memory, recalled.sigmoid() * recalled, state + 1, self.attend(steps))
 
 
 class SharedTensor:

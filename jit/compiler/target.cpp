@@ -95,6 +95,10 @@ bool Target::HasAttention(c10::Device device, c10::ScalarType dtype) const {
   return attention && device.is_cpu() && dtype == c10::kFloat;
 }
 
+bool Target::FusesAttention(c10::Device device, c10::ScalarType dtype) const {
+  return device.is_cuda() && IsHalf(dtype);
+}
+
 bool Target::PlansMemory(c10::Device device) const { return device.is_cpu(); }
 
 }  // namespace hearth

@@ -44,6 +44,8 @@ struct Target {
   bool FoldsTensors(c10::Device device) const;
   // Whether attention has a kernel that keeps its scores to itself.
   bool HasAttention(c10::Device device, c10::ScalarType dtype) const;
+  // Whether LibTorch's attention is faster than the products and the softmax that it comes to, for all sizes.
+  bool FusesAttention(c10::Device device, c10::ScalarType dtype) const;
   // Whether results may lie in a plan's arena.
   bool PlansMemory(c10::Device device) const;
 };

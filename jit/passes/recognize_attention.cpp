@@ -10,6 +10,7 @@
 #include "jit/analysis/pure_nodes.h"
 #include "jit/analysis/swapped_dimensions.h"
 #include "jit/analysis/value_fact_table.h"
+#include "jit/analysis/visible_strides.h"
 #include "jit/compiler/compilation.h"
 #include "jit/graph_edits/operate.h"
 #include "jit/ir/closure.h"
@@ -23,6 +24,9 @@ const Symbol kAttention = Symbol::fromQualString("hearth::attention");
 // Where the kernel leaves most of its lanes idle.
 constexpr int64_t kFewestQueries = 8;
 constexpr int64_t kWidestHead = 512;
+// Of what LibTorch's kernels on a GPU take as it lies.
+constexpr int64_t kWidestHeadOnGpu = 128;
+constexpr int64_t kComeIn = 8;  // numbers of a head, keys of a bias
 
 struct Attention {
   Value* query = nullptr;
@@ -57,8 +61,8 @@ class AttentionRecognizer {
         pure_(compilation.pure_nodes()) {}
 
   bool Run() {
-    const std::vector<Node*> products = NodesOutsideClosures(*graph_.block(), [](const Node& node) {
-      return IsProduct(node) && node.input(0)->node()->kind() == c10::aten::softmax;
+    const std::vector<Node*> products = NodesOutsideClosures(*graph_.block(), [this](const Node& node) {
+      return IsProduct(node) && SoftmaxOf(node).kind() == c10::aten::softmax;
     });
     for (Node* product : products) {
       if (std::optional<Attention> attention = Match(*product)) Replace(product, *std::move(attention));
@@ -68,16 +72,30 @@ class AttentionRecognizer {
 
  private:
   std::optional<Attention> Match(const Node& product) const {
-    const Node& softmax = *product.input(0)->node();
-    if (!IsStep(softmax, *product.block()) || !pure_.MayMove(product) || !IsSoftmaxOfRows(softmax)) return {};
+    const Node& softmax = SoftmaxOf(product);
+    if (!IsStep(*product.input(0)->node(), *product.block()) || !IsStep(softmax, *product.block()) ||
+        !pure_.MayMove(product) || !IsSoftmaxOfRows(softmax)) {
+      return {};
+    }
     Attention attention;
     attention.value = product.input(1);
     if (!MatchScores(softmax.input(0), *product.block(), &attention)) return {};
     PeelQuery(&attention);
     PeelKey(&attention);
-    const bool fits = FitsHeads(attention, product) && std::isfinite(attention.scale) && BiasesFit(attention);
+    const bool fits = FitsHeads(attention, product) && std::isfinite(attention.scale) && BiasesFit(attention) &&
+                      (!IsOnGpu(product) || SuitsGpu(attention));
     return fits ? std::optional(std::move(attention)) : std::nullopt;
   }
+
+  // The node that is one where the product's first operand is attention's weights, also where it is computed in float32
+  // for a product in half precision.
+  const Node& SoftmaxOf(const Node& product) const {
+    const Node& node = *product.input(0)->node();
+    const bool converts = node.kind() == c10::aten::to && node.op() != nullptr && IsSuitable(*node.output());
+    return converts ? *node.input(0)->node() : node;
+  }
+
+  bool IsOnGpu(const Node& product) const { return facts_.Of(*product.output()).device->is_cuda(); }
 
   // Whether a node gives something that is on the way only.
   bool IsStep(const Node& node, const Block& block) const {
@@ -207,7 +225,7 @@ class AttentionRecognizer {
   bool IsSuitable(const Value& tensor) const {
     const ValueFacts& facts = facts_.Of(tensor);
     return facts.is_tensor() && facts.plain && facts.device && facts.dtype && facts.sizes &&
-           target_.HasAttention(*facts.device, *facts.dtype);
+           (target_.HasAttention(*facts.device, *facts.dtype) || target_.FusesAttention(*facts.device, *facts.dtype));
   }
 
   bool FitsHeads(const Attention& attention, const Node& product) const {
@@ -225,6 +243,23 @@ class AttentionRecognizer {
     const auto likely = [&](KnownSize size) { return facts_.sizes().Likely(size).value_or(kFewestQueries); };
     if (query.back().value_or(1) > kWidestHead || value.back().value_or(1) > kWidestHead) return false;
     return likely(query[rank - 2]) >= kFewestQueries;
+  }
+
+  // Whether LibTorch has a kernel of it, which scales scores before it looks for their maximum.
+  bool SuitsGpu(const Attention& attention) const {
+    const size_t rank = *facts_.Of(*attention.query).rank();
+    if (rank > 4 || attention.scale <= 0) return false;
+    const KnownSize width = facts_.Of(*attention.query).sizes->back();
+    if (!width || *width % kComeIn != 0 || *width > kWidestHeadOnGpu) return false;
+    if (!AreEqual(width, facts_.Of(*attention.value).sizes->back())) return false;
+    const size_t of_key = attention.key_lies_as_query ? rank - 1 : rank - 2;
+    return HasInnermost(*attention.query, rank - 1) && HasInnermost(*attention.key, of_key) &&
+           HasInnermost(*attention.value, rank - 1);
+  }
+
+  bool HasInnermost(const Value& tensor, size_t dimension) const {
+    const PartOrder nested = facts_.Of(tensor).nested();
+    return nested.is_known() && !nested.levels().empty() && nested.levels().back().dimension == dimension;
   }
 
   bool AreEqual(KnownSize a, KnownSize b) const { return facts_.sizes().AreEqual(a, b) == true; }
@@ -275,7 +310,8 @@ class AttentionRecognizer {
   }
 
   void Replace(Node* product, Attention attention) {
-    Node* const swap = FindSwap(*product->output());
+    const bool on_gpu = IsOnGpu(*product);
+    Node* const swap = on_gpu ? nullptr : FindSwap(*product->output());
     Value* const before = swap != nullptr ? swap->output() : product->output();
     const InsertionGuard here(&graph_, product);
     graph_.SetCurrentRange(product->range());
@@ -289,16 +325,35 @@ class AttentionRecognizer {
           Operate(graph_, scaling->kind(), "Tensor", {attention.query, scaling->input(attention.row_factor)}, product));
     }
     Value* const bias = SumOfBiases(attention, product);
-    Value* result = Operate(graph_, kAttention, "",
-                            {attention.query, attention.key, attention.value, bias,
-                             graph_.InsertConstant(attention.scale), graph_.InsertConstant(swap != nullptr)},
-                            product);
-    Infer(result);
+    Value* const result = on_gpu ? AttendOnGpu(attention, bias, product)
+                                 : Infer(Operate(graph_, kAttention, "",
+                                                 {attention.query, attention.key, attention.value, bias,
+                                                  graph_.InsertConstant(attention.scale),
+                                                  graph_.InsertConstant(swap != nullptr)},
+                                                 product));
     result->SetName(before->name());
     before->ReplaceAllUsesWith(result);
     if (swap != nullptr) swap->Destroy();
     changed_ = true;
     DestroyUnused(product);
+  }
+
+  // By LibTorch's operator, whose kernels there take four dimensions.
+  Value* AttendOnGpu(const Attention& attention, Value* bias, Node* product) {
+    const bool as_one_batch = facts_.Of(*attention.query).rank() == 3;
+    Value* const first = graph_.InsertConstant(int64_t{0});
+    const auto operand = [&](Value* heads) {
+      return as_one_batch ? Infer(Operate(graph_, c10::aten::unsqueeze, "", {heads, first}, product)) : heads;
+    };
+    Value* const no = graph_.InsertConstant(false);
+    Value* result = Infer(Operate(graph_, c10::aten::scaled_dot_product_attention, "",
+                                  {operand(attention.query), operand(attention.key), operand(attention.value), bias,
+                                   graph_.InsertConstant(0.0), no, graph_.InsertConstant(attention.scale), no},
+                                  product));
+    if (as_one_batch) result = Infer(Operate(graph_, c10::aten::squeeze, "dim", {result, first}, product));
+    // A product's result is contiguous, and these have the tokens outside of the heads.
+    if (!OrderMayShow(*product->output(), facts_)) return result;
+    return Infer(Operate(graph_, c10::aten::contiguous, "", {result, first}, product));
   }
 
   // None where there is none.
@@ -318,10 +373,37 @@ class AttentionRecognizer {
       Value* const once = graph_.InsertConstant(int64_t{1});
       sum = Infer(Operate(graph_, c10::aten::add, "Tensor", {sum, terms[i], once}, before));
     }
+    const std::optional<int64_t> keys = HasConstantBiases(attention) ? UnevenRow(*sum) : std::nullopt;
+    if (keys) sum = WithLongerRows(sum, *keys, before);
     const KnownSizes &scores = *facts_.Of(*attention.products).sizes, &sizes = *facts_.Of(*sum).sizes;
     const bool fits = attention.mask == nullptr || sizes.size() < scores.size() || sizes[0].value_or(0) == 1 ||
                       AreEqual(sizes[0], scores[0]);
-    return fits ? sum : ForAllImages(sum, attention, before);
+    if (!fits) sum = ForAllImages(sum, attention, before);
+    if (!keys) return sum;
+    const auto number = [&](int64_t value) { return graph_.InsertConstant(value); };
+    return Infer(
+        Operate(graph_, c10::aten::slice, "Tensor", {sum, number(-1), number(0), number(*keys), number(1)}, before));
+  }
+
+  static bool HasConstantBiases(const Attention& attention) {
+    return std::ranges::all_of(attention.biases, [](const Value* bias) { return ConstantOf(*bias) != nullptr; }) &&
+           (attention.mask == nullptr || ConstantOf(*attention.mask) != nullptr);
+  }
+
+  // How many keys a bias has on a GPU, where its rows do not begin where LibTorch's kernels want them to, so that it would
+  // copy all of them in every call.
+  std::optional<int64_t> UnevenRow(const Value& bias) const {
+    const KnownSize keys = facts_.Of(bias).sizes->back();
+    return facts_.Of(bias).device->is_cuda() && keys && *keys > 1 && *keys % kComeIn != 0
+               ? std::optional(*keys)
+               : std::nullopt;
+  }
+
+  // With zeros behind the keys, up to where the next row may begin.
+  Value* WithLongerRows(Value* bias, int64_t keys, Node* before) {
+    const std::vector<int64_t> padding{0, kComeIn - keys % kComeIn};
+    return Infer(Operate(graph_, c10::aten::constant_pad_nd, "",
+                         {bias, graph_.InsertConstant(padding), graph_.InsertConstant(int64_t{0})}, before));
   }
 
   // A bias of an image's windows, again for each image.
@@ -351,8 +433,8 @@ class AttentionRecognizer {
       Node* maker = input->node();
       const Symbol kind = maker->kind();
       const bool on_the_way = kind == c10::aten::softmax || kind == c10::aten::add || kind == c10::aten::mul ||
-                              kind == c10::aten::div || kind == c10::aten::transpose || IsReshape(*maker) ||
-                              IsProduct(*maker);
+                              kind == c10::aten::div || kind == c10::aten::transpose || kind == c10::aten::to ||
+                              IsReshape(*maker) || IsProduct(*maker);
       if (on_the_way && maker->op() != nullptr && maker->outputs().size() == 1 && !input->HasUses())
         DestroyUnused(maker);
     }
