@@ -192,11 +192,19 @@ class LayoutPlanner {
   bool TrySequences(Node* node) {
     const std::optional<ConvolutionCall> call = ConvolutionCall::OfSequences(*node);
     if (!call || excluded_.count(node) != 0 || !HasChannelsLastForm(call->weight)) return false;
-    if (!target_.PacksWeights(call->weight.device(), call->weight.scalar_type())) return false;
+    const c10::Device device = call->weight.device();
+    const at::ScalarType dtype = call->weight.scalar_type();
+    if (!target_.PacksWeights(device, dtype) && !target_.FusesConvolutions(device, dtype)) return false;
     const ValueFacts& sequences = FactsOf(*node->input(0));
     const bool suits = sequences.is_tensor() && sequences.plain && sequences.rank() == 3u &&
-                       sequences.dtype == call->weight.scalar_type() && sequences.device == call->weight.device();
-    if (!suits || !facts_.Of(*node->output()).order.is_known() || memory_.IsShared(*node->output())) return false;
+                       sequences.dtype == dtype && sequences.device == device;
+    if (!suits || memory_.IsShared(*node->output())) return false;
+    if (!facts_.Of(*node->output()).order.is_known()) {
+      // Then it may have any order, if nobody can tell.
+      if (!target_.FusesConvolutions(device, dtype) || OrderMayShow(*node->output(), facts_)) return false;
+      changes_.sequences.push_back(node);
+      return true;
+    }
     ValueFacts given = facts_.Of(*node->output());
     // Of what may have one step, operators with several operands would give an order that is not known.
     const bool has_steps = given.sizes && facts_.sizes().IsAtLeast(given.sizes->back(), 2);

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "jit/compiler/pass.h"
+#include "jit/passes/align_masks.h"
 #include "jit/passes/autocast.h"
 #include "jit/passes/build_lists.h"
 #include "jit/passes/canonical_order.h"
@@ -68,6 +69,7 @@ namespace hearth {
 
 // In alphabetical order.
 inline constexpr Pass kPasses[] = {
+    {.name = "align_masks", .run = AlignMasks, .help = "masks of attention on a GPU have rows as its kernels want them"},
     {.name = "autocast", .run = InsertAutocasts, .help = "casts of torch.autocast regions", .required = true},
     {.name = "build_lists", .run = BuildLists, .help = "lists built by appends become literals"},
     {.name = "canonical_order",

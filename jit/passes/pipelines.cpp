@@ -25,8 +25,9 @@ void OptimizeWeights(Compilation& plan) {
   run("recognize_activations");
   run("spell_out");
   run("recognize_shuffles");
-  // Biases that it adds up may be constants.
-  if (run("recognize_attention")) run("fold_constant_tensors");
+  bool has_constants = run("recognize_attention");  // in biases that it adds up
+  has_constants |= run("align_masks");
+  if (has_constants) run("fold_constant_tensors");
   run("make_linears");
   run("dead_plan_code");
   // The second of an attention's layers is given what the first one's is made of.

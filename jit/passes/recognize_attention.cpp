@@ -26,7 +26,7 @@ constexpr int64_t kFewestQueries = 8;
 constexpr int64_t kWidestHead = 512;
 // Of what LibTorch's kernels on a GPU take as it lies.
 constexpr int64_t kWidestHeadOnGpu = 128;
-constexpr int64_t kComeIn = 8;  // numbers of a head, keys of a bias
+constexpr int64_t kHeadsComeIn = 8;
 
 struct Attention {
   Value* query = nullptr;
@@ -250,7 +250,7 @@ class AttentionRecognizer {
     const size_t rank = *facts_.Of(*attention.query).rank();
     if (rank > 4 || attention.scale <= 0) return false;
     const KnownSize width = facts_.Of(*attention.query).sizes->back();
-    if (!width || *width % kComeIn != 0 || *width > kWidestHeadOnGpu) return false;
+    if (!width || *width % kHeadsComeIn != 0 || *width > kWidestHeadOnGpu) return false;
     if (!AreEqual(width, facts_.Of(*attention.value).sizes->back())) return false;
     const size_t of_key = attention.key_lies_as_query ? rank - 1 : rank - 2;
     return HasInnermost(*attention.query, rank - 1) && HasInnermost(*attention.key, of_key) &&
@@ -373,37 +373,10 @@ class AttentionRecognizer {
       Value* const once = graph_.InsertConstant(int64_t{1});
       sum = Infer(Operate(graph_, c10::aten::add, "Tensor", {sum, terms[i], once}, before));
     }
-    const std::optional<int64_t> keys = HasConstantBiases(attention) ? UnevenRow(*sum) : std::nullopt;
-    if (keys) sum = WithLongerRows(sum, *keys, before);
     const KnownSizes &scores = *facts_.Of(*attention.products).sizes, &sizes = *facts_.Of(*sum).sizes;
     const bool fits = attention.mask == nullptr || sizes.size() < scores.size() || sizes[0].value_or(0) == 1 ||
                       AreEqual(sizes[0], scores[0]);
-    if (!fits) sum = ForAllImages(sum, attention, before);
-    if (!keys) return sum;
-    const auto number = [&](int64_t value) { return graph_.InsertConstant(value); };
-    return Infer(
-        Operate(graph_, c10::aten::slice, "Tensor", {sum, number(-1), number(0), number(*keys), number(1)}, before));
-  }
-
-  static bool HasConstantBiases(const Attention& attention) {
-    return std::ranges::all_of(attention.biases, [](const Value* bias) { return ConstantOf(*bias) != nullptr; }) &&
-           (attention.mask == nullptr || ConstantOf(*attention.mask) != nullptr);
-  }
-
-  // How many keys a bias has on a GPU, where its rows do not begin where LibTorch's kernels want them to, so that it would
-  // copy all of them in every call.
-  std::optional<int64_t> UnevenRow(const Value& bias) const {
-    const KnownSize keys = facts_.Of(bias).sizes->back();
-    return facts_.Of(bias).device->is_cuda() && keys && *keys > 1 && *keys % kComeIn != 0
-               ? std::optional(*keys)
-               : std::nullopt;
-  }
-
-  // With zeros behind the keys, up to where the next row may begin.
-  Value* WithLongerRows(Value* bias, int64_t keys, Node* before) {
-    const std::vector<int64_t> padding{0, kComeIn - keys % kComeIn};
-    return Infer(Operate(graph_, c10::aten::constant_pad_nd, "",
-                         {bias, graph_.InsertConstant(padding), graph_.InsertConstant(int64_t{0})}, before));
+    return fits ? sum : ForAllImages(sum, attention, before);
   }
 
   // A bias of an image's windows, again for each image.

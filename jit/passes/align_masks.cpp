@@ -1,0 +1,185 @@
+#include "jit/passes/align_masks.h"
+
+#include <ATen/core/jit_type.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "jit/analysis/number_of.h"
+#include "jit/analysis/pure_nodes.h"
+#include "jit/analysis/value_fact_table.h"
+#include "jit/compiler/compilation.h"
+#include "jit/definitions/definition.h"
+#include "jit/definitions/node_effects.h"
+#include "jit/graph_edits/inferring_edits.h"
+#include "jit/graph_edits/operate.h"
+#include "jit/ir/closure.h"
+#include "jit/ir/symbols.h"
+#include "jit/operators/operator.h"
+
+namespace hearth {
+namespace {
+
+// Of scaled_dot_product_attention.
+constexpr size_t kQueryOperand = 0, kMaskOperand = 3;
+constexpr int64_t kRowsComeIn = 8;
+// Of operators on the way from a mask to what it is made of.
+constexpr int kMostSteps = 16;
+
+class MaskAligner {
+ public:
+  explicit MaskAligner(Compilation& compilation)
+      : graph_(compilation.graph()),
+        target_(compilation.target()),
+        facts_(compilation.facts()),
+        pure_(compilation.pure_nodes()),
+        edits_(graph_, compilation.facts()) {}
+
+  bool Run() {
+    const std::vector<Node*> attentions = NodesOutsideClosures(*graph_.block(), [](const Node& node) {
+      return node.kind() == c10::aten::scaled_dot_product_attention && node.op() != nullptr;
+    });
+    for (Node* attention : attentions) {
+      if (const std::optional<int64_t> keys = UnevenRow(*attention)) Align(attention, *keys);
+    }
+    return changed_;
+  }
+
+ private:
+  // How long a row is that does not end where another may begin.
+  std::optional<int64_t> UnevenRow(const Node& attention) const {
+    const Value& mask = *attention.input(kMaskOperand);
+    const ValueFacts &facts = facts_.Of(mask), &query = facts_.Of(*attention.input(kQueryOperand));
+    const bool suits = facts.is_tensor() && facts.plain && facts.device && facts.dtype && facts.sizes &&
+                       facts.dtype == query.dtype && target_.FusesAttention(*facts.device, *facts.dtype) &&
+                       facts.sizes->size() >= 2 && !facts_.memory().MayBeWritten(mask);
+    if (!suits || !facts.sizes->back()) return {};
+    const int64_t keys = *facts.sizes->back();
+    return keys > 1 && keys % kRowsComeIn != 0 ? std::optional(keys) : std::nullopt;
+  }
+
+  void Align(Node* attention, int64_t keys) {
+    Value* const mask = attention->input(kMaskOperand);
+    if (!IsWorth(*mask, keys)) return;
+    Value*& aligned = aligned_[mask];
+    if (aligned == nullptr) {
+      Value* const longer = Longer(mask, keys, 0);
+      const InsertionGuard here(&graph_, longer->node()->next());
+      graph_.SetCurrentRange(attention->range());
+      aligned = edits_.Infer(Operate(graph_, c10::aten::slice, "Tensor",
+                                     {longer, edits_.Constant(int64_t{-1}), edits_.Constant(int64_t{0}),
+                                      edits_.Constant(keys), edits_.Constant(int64_t{1})}));
+    }
+    attention->ReplaceInput(kMaskOperand, aligned);
+    changed_ = true;
+  }
+
+  // Whether less is copied than LibTorch copies.
+  bool IsWorth(const Value& mask, int64_t keys) const {
+    const auto is_attention = [](const Use& use) {
+      return use.user->kind() == c10::aten::scaled_dot_product_attention;
+    };
+    return aligned_.contains(&mask) || ConstantOf(mask) != nullptr || Follows(mask, keys) ||
+           std::ranges::count_if(mask.uses(), is_attention) > 1;
+  }
+
+  bool Follows(const Value& value, int64_t keys) const {
+    const Node& node = *value.node();
+    if (node.op() == nullptr || node.outputs().size() != 1 || !pure_.MayMove(node) || EffectsOf(node).any()) return false;
+    return IsElementwise(node, keys) || IsRepetition(node) || KeepsRows(node, keys);
+  }
+
+  bool IsTensor(const Value& value) const { return value.type()->kind() == c10::TypeKind::TensorType; }
+
+  bool IsRow(const Value& tensor, int64_t keys) const {
+    const ValueFacts& facts = facts_.Of(tensor);
+    return facts.is_tensor() && facts.sizes && !facts.sizes->empty() && facts.sizes->back() == KnownSize(keys);
+  }
+
+  // Whether its tensors have a number for each key, or one for all of them.
+  bool IsElementwise(const Node& node, int64_t keys) const {
+    const OperatorDefinition& definition = DefinitionOf(node.kind());
+    const bool is_pointwise = definition.scalar != nullptr && (definition.kind == OperatorClass::kPointwise ||
+                                                               definition.kind == OperatorClass::kConversion);
+    if (!is_pointwise || !IsRow(*node.output(), keys)) return false;
+    return std::ranges::all_of(node.inputs(), [&](const Value* input) {
+      if (!IsTensor(*input)) return true;
+      const ValueFacts& facts = facts_.Of(*input);
+      if (!facts.is_tensor() || !facts.plain || !facts.sizes || facts_.memory().MayBeWritten(*input)) return false;
+      return facts.sizes->empty() || facts.sizes->back() == KnownSize(1) || IsRow(*input, keys);
+    });
+  }
+
+  // Of whole rows.
+  bool IsRepetition(const Node& node) const {
+    if (node.kind() != c10::aten::repeat || facts_.memory().MayBeWritten(*node.input(0))) return false;
+    const Node& times = *node.input(1)->node();
+    return times.kind() == sym::kListConstruct && !times.inputs().empty() &&
+           NumberOf(*times.inputs().back(), facts_.memory()) == 1;
+  }
+
+  // Whether it gives the tensor's elements in other sizes, but for the rows.
+  bool KeepsRows(const Node& node, int64_t keys) const {
+    const Symbol kind = node.kind();
+    const bool resizes = kind == c10::aten::view || kind == c10::aten::reshape || kind == c10::aten::expand;
+    const bool picks = kind == c10::aten::unsqueeze || kind == c10::aten::select;
+    if ((!resizes && !picks) || facts_.memory().MayBeWritten(*node.input(0))) return false;
+    if (!IsRow(*node.input(0), keys) || !IsRow(*node.output(), keys)) return false;
+    const c10::IValue* argument = ConstantOf(*node.input(1));
+    if (argument == nullptr) return false;
+    if (resizes) return argument->isIntList() && argument->toIntVector().back() == keys;
+    const auto rank = static_cast<int64_t>(facts_.Of(*node.input(0)).sizes->size());
+    const int64_t dimension = argument->isInt() ? argument->toInt() : rank;
+    if (kind == c10::aten::unsqueeze) return dimension < rank && dimension != -1;
+    return dimension < rank - 1 && dimension != -1;
+  }
+
+  // With numbers that nobody reads behind each row, up to where the next one may begin.
+  Value* Longer(Value* value, int64_t keys, int depth) {
+    if (const auto made = longer_.find(value); made != longer_.end()) return made->second;
+    Node* const node = value->node();
+    const bool follows = depth < kMostSteps && ConstantOf(*value) == nullptr && Follows(*value, keys);
+    std::vector<Value*> inputs;
+    if (follows) inputs.assign(node->inputs().begin(), node->inputs().end());
+    const bool of_all = follows && (IsRepetition(*node) || KeepsRows(*node, keys));
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const bool has_rows = of_all ? i == 0 : IsTensor(*inputs[i]) && IsRow(*inputs[i], keys);
+      if (has_rows) inputs[i] = Longer(inputs[i], keys, depth + 1);
+    }
+    const InsertionGuard here(&graph_, node->next());
+    graph_.SetCurrentRange(node->range());
+    if (!follows) return longer_[value] = Padded(value, keys);
+    if (of_all && !IsRepetition(*node) && ConstantOf(*inputs[1])->isIntList()) {
+      std::vector<int64_t> sizes = ConstantOf(*inputs[1])->toIntVector();
+      sizes.back() = LongerRow(keys);
+      inputs[1] = edits_.Constant(sizes);
+    }
+    return longer_[value] = edits_.Infer(OperateLike(graph_, *node, inputs));
+  }
+
+  static int64_t LongerRow(int64_t keys) { return (keys + kRowsComeIn - 1) / kRowsComeIn * kRowsComeIn; }
+
+  Value* Padded(Value* value, int64_t keys) {
+    const std::vector<int64_t> padding{0, LongerRow(keys) - keys};
+    return edits_.Infer(Operate(graph_, c10::aten::constant_pad_nd, "",
+                                {value, edits_.Constant(padding), edits_.Constant(int64_t{0})}));
+  }
+
+  Graph& graph_;
+  const Target& target_;
+  ValueFactTable& facts_;
+  const PureNodes& pure_;
+  const InferringEdits edits_;
+  std::unordered_map<const Value*, Value*> longer_;
+  std::unordered_map<const Value*, Value*> aligned_;  // by mask
+  bool changed_ = false;
+};
+
+}  // namespace
+
+bool AlignMasks(Compilation& compilation) { return MaskAligner(compilation).Run(); }
+
+}  // namespace hearth
