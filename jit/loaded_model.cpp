@@ -113,6 +113,10 @@ bool LoadedModel::LeavesArguments(std::string_view name) const {
   return method != nullptr && method->leaves_arguments;
 }
 
+at::Tensor LoadedModel::NewLockedArgument(c10::IntArrayRef sizes, c10::ScalarType dtype) const {
+  return NewLocked(sizes, dtype, on_->device);
+}
+
 bool LoadedModel::RunsOnCaller(std::string_view name) const {
   const ModelExecutor::Method* method = executor_->Find(name);
   return method != nullptr && method->may_begin_on_caller();

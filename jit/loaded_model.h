@@ -70,6 +70,7 @@ class LoadedModel final : public Model {
   absl::StatusOr<BatchProof> ProveBatch(std::string_view method,
                                         std::span<const BatchArgument> arguments) const override;
   absl::StatusOr<std::string> WhyNotRepeatable(std::string_view method) const override;
+  at::Tensor NewLockedArgument(c10::IntArrayRef sizes, c10::ScalarType dtype) const override;
   bool RunsOnCaller(std::string_view name) const override;
   std::shared_ptr<CallHandle> CallAsync(std::string_view name, Arguments args, KeywordArguments kwargs,
                                         CallOptions options, Callback callback) override;

@@ -44,6 +44,9 @@ class SpreadModel final : public Model {
   absl::StatusOr<std::string> WhyNotRepeatable(std::string_view method) const override {
     return first().WhyNotRepeatable(method);
   }
+  at::Tensor NewLockedArgument(c10::IntArrayRef sizes, c10::ScalarType dtype) const override {
+    return first().NewLockedArgument(sizes, dtype);
+  }
   bool RunsOnCaller(std::string_view method) const override { return first().RunsOnCaller(method); }
   std::vector<int> operator_threads() const override { return first().operator_threads(); }
   std::vector<AttributeInfo> attributes() const override { return first().attributes(); }

@@ -2,13 +2,16 @@
 
 #include <ATen/core/Dict.h>
 #include <ATen/core/List.h>
+#include <ATen/ops/empty.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
+#include <c10/util/accumulate.h>
 #include <dlfcn.h>
 
 #include <algorithm>
 #include <limits>
 #include <stdexcept>
 
+#include "jit/support/memory_account.h"
 #include "jit/support/tensors_in.h"
 
 namespace hearth {
@@ -109,8 +112,18 @@ c10::IValue MoveToDevice(const c10::IValue& value, c10::Device device) {
 c10::IValue CopyToDevice(const c10::IValue& value, c10::Device device) {
   if (!HoldsTensor(value, [](const at::Tensor&) { return true; })) return value;
   return MapTensors(value, [&](const at::Tensor& tensor) {
-    return tensor.defined() ? tensor.to(device, tensor.scalar_type(), /*non_blocking=*/false, /*copy=*/true) : tensor;
+    if (!tensor.defined()) return tensor;
+    // LibTorch keeps its page-locked memory until it was read, and CUDA other memory until it was copied.
+    const bool may_be_under_way = tensor.is_cpu() && device.is_cuda();
+    return tensor.to(device, tensor.scalar_type(), may_be_under_way, /*copy=*/true);
   });
+}
+
+at::Tensor NewLocked(c10::IntArrayRef sizes, c10::ScalarType dtype, c10::Device device) {
+  const size_t bytes = static_cast<size_t>(c10::multiply_integers(sizes)) * c10::elementSize(dtype);
+  if (!device.is_cuda() || bytes < kLeastLockedBytes) return {};
+  MemoryAccount::RequireRoom(bytes);
+  return at::empty(sizes, at::TensorOptions(dtype).pinned_memory(true));
 }
 
 }  // namespace hearth

@@ -68,6 +68,11 @@ TEST(DeviceTest, ACopySharesNoTensorWithTheValue) {
   EXPECT_TRUE(tensor.equal(at::ones({2})));
 }
 
+TEST(DeviceTest, OnlyWhatIsLargeAndGoesToAGpuIsPageLocked) {
+  EXPECT_FALSE(NewLocked({1024, 1024}, at::kFloat, c10::kCPU).defined());
+  EXPECT_FALSE(NewLocked({3, 5}, at::kFloat, GpuAt(0)).defined());
+}
+
 TEST(DeviceTest, TensorsInsideContainersMoveAndTheRestStays) {
   c10::impl::GenericDict dict(c10::StringType::get(), c10::AnyType::get());
   dict.insert("a", at::ones({2}));

@@ -10,6 +10,7 @@
 #include "jit/analysis/value_fact_table.h"
 #include "jit/analysis/visible_strides.h"
 #include "jit/compiler/compilation.h"
+#include "jit/definitions/convolution_call.h"
 #include "jit/definitions/definition.h"
 #include "jit/definitions/node_effects.h"
 #include "jit/definitions/row_rules.h"
@@ -39,6 +40,7 @@ class Speller {
                     : node->kind() == c10::aten::instance_norm ? InstanceNorm(node)
                     : node->kind() == c10::aten::group_norm    ? GroupNorm(node)
                     : node->kind() == c10::aten::type_as       ? TypeAs(node)
+                    : IsOfAll(*node)                           ? OfRowsFirst(node)
                     : IsLoss(*node)                            ? Loss(node)
                                                                : Extremum(node);
       if (made == nullptr) continue;
@@ -55,7 +57,11 @@ class Speller {
     const Symbol kind = node.kind();
     const bool is_known = kind == c10::aten::prelu || kind == c10::aten::instance_norm || kind == c10::aten::max ||
                           kind == c10::aten::min || kind == c10::aten::group_norm;
-    return (is_known || kind == c10::aten::type_as || IsLoss(node)) && node.op() != nullptr;
+    return (is_known || kind == c10::aten::type_as || IsOfAll(node) || IsLoss(node)) && node.op() != nullptr;
+  }
+
+  static bool IsOfAll(const Node& node) {
+    return (node.kind() == c10::aten::any || node.kind() == c10::aten::all) && node.inputs().size() == 1;
   }
 
   // Of those that have a scalar rule where each element is asked for.
@@ -123,34 +129,49 @@ class Speller {
     if (!has_kernels_ || !groups || !AreGroupsOfGpu(images, *groups) || memory_.MayBeWritten(*x)) return nullptr;
     if (!IsOfChannels(*node->input(kWeight), images) || !IsOfChannels(*node->input(kBias), images)) return nullptr;
     if (ConstantOf(*node->input(kEpsilon)) == nullptr) return nullptr;
+    // Of another order there is no kernel.
+    if (images.rank() == 3u && !images.order.is_known() && !ConvolutionCall::OfSequences(*x->node())) return nullptr;
     // LibTorch's result lies in the default order, this one as the images do.
     if (!images.order.is_default_exactly() && OrderMayShow(*node->output(), facts_)) return nullptr;
-    const c10::ScalarType dtype = *images.dtype;  // facts move as others are added
+    // Facts move as others are added.
+    const c10::ScalarType dtype = *images.dtype;
+    const bool of_sequences = images.rank() == 3u;
     Value* none = edits_.Infer(graph_.InsertConstant({}, c10::NoneType::get()));
-    const std::array<Value*, 6> inputs = {
-        x, node->input(1), node->input(kWeight), node->input(kBias), node->input(kEpsilon), none};
+    Value* row = edits_.Constant(int64_t{2});
+    const auto in_rows = [&](Value* value, Symbol symbol, const char* overload) {
+      return of_sequences ? edits_.Infer(Operate(graph_, symbol, overload, {value, row}, node)) : value;
+    };
+    const std::array<Value*, 6> inputs = {in_rows(x, c10::aten::unsqueeze, ""),
+                                          node->input(1),
+                                          node->input(kWeight),
+                                          node->input(kBias),
+                                          node->input(kEpsilon),
+                                          none};
     Node* scales = graph_.Insert(graph_.Create(sym::kGroupScales, inputs, 2));
     scales->SetOperator(OperatorRegistry::Global().Find(sym::kGroupScales, ""));
     scales->SetInlinedCall(node->inlined_call());
     facts_.Infer(*scales);
+    Value* factors = in_rows(scales->output(0), c10::aten::squeeze, "dim");
+    Value* offsets = in_rows(scales->output(1), c10::aten::squeeze, "dim");
     x = edits_.InDtype(x, c10::kFloat, node);
-    x = edits_.Infer(Operate(graph_, c10::aten::mul, "Tensor", {x, scales->output(0)}, node));
+    x = edits_.Infer(Operate(graph_, c10::aten::mul, "Tensor", {x, factors}, node));
     Value* one = edits_.Constant(int64_t{1});
-    x = edits_.Infer(Operate(graph_, c10::aten::add, "Tensor", {x, scales->output(1), one}, node));
+    x = edits_.Infer(Operate(graph_, c10::aten::add, "Tensor", {x, offsets, one}, node));
     return edits_.InDtype(x, dtype, node);
   }
 
-  // Images of known channels in a dtype of kernels. A block of threads computes the moments of a group: longer ones are
-  // better split.
+  // Images or sequences of known channels in a dtype of kernels. A block of threads computes the moments of a group:
+  // longer ones are better split.
   bool AreGroupsOfGpu(const ValueFacts& images, int64_t groups) const {
     constexpr int64_t kLongestGroup = int64_t{1} << 20;
-    if (!IsFloating(images) || images.dtype == c10::kDouble || images.rank() != 4u) return false;
+    if (!IsFloating(images) || images.dtype == c10::kDouble || (images.rank() != 4u && images.rank() != 3u)) return false;
     if (!images.device || !images.device->is_cuda()) return false;
     const KnownSizes& sizes = *images.sizes;
     if (!std::ranges::all_of(sizes, [&](KnownSize size) { return facts_.sizes().IsAtLeast(size, 1); })) return false;
     const std::optional<int64_t> channels = sizes[1].constant();
     if (!channels || groups < 1 || *channels % groups != 0) return false;
-    return !sizes[2] || !sizes[3] || *channels / groups * *sizes[2] * *sizes[3] <= kLongestGroup;
+    return !sizes[2] || !sizes.back() ||
+           *channels / groups * *sizes[2] * (sizes.size() == 4 ? *sizes[3] : 1) <= kLongestGroup;
   }
 
   // Of a weight or a bias: whether it is none, or has a number for each channel that kernels can read.
@@ -187,6 +208,23 @@ class Speller {
     const bool is_known = of_x.is_tensor() && of_x.plain && other.is_tensor() && other.plain && other.dtype;
     if (!has_kernels_ || !is_known || !of_x.device || of_x.device != other.device) return nullptr;
     return edits_.InDtype(x, *other.dtype, node);
+  }
+
+  // Likewise: where what is asked about is computed, its rows are, too.
+  Value* OfRowsFirst(Node* node) const {
+    constexpr int64_t kShortestRow = 32, kFewest = int64_t{1} << 15;
+    Value* x = node->input();
+    const ValueFacts& facts = facts_.Of(*x);
+    if (!has_kernels_ || !facts.is_tensor() || !facts.plain || facts.dtype != c10::kBool || memory_.MayBeWritten(*x) ||
+        !facts.device || !facts.device->is_cuda() || !facts.order.is_default() || facts.rank().value_or(0) < 2) {
+      return nullptr;
+    }
+    const KnownSize row = facts.sizes->back();
+    if (!row || *row < kShortestRow || *row > kLongestReducedRow) return nullptr;
+    if (facts_.sizes().LeastElements(*facts.sizes) < kFewest) return nullptr;
+    Value* rows = edits_.Infer(
+        Operate(graph_, node->kind(), "dim", {x, edits_.Constant(int64_t{-1}), edits_.Constant(false)}, node));
+    return edits_.Infer(Operate(graph_, node->kind(), "", {rows}, node));
   }
 
   // Likewise.

@@ -76,7 +76,10 @@ void Batcher::RunTogether(const BatchPtr& batch) {
   CallArguments arguments;
   try {
     const MemoryAccount::Scope counting(options.memory.get());
-    arguments = Concatenate(calls, batch->padding, settings_.padding, batch->lengths);
+    const NewLockedTensor make = [&model](c10::IntArrayRef sizes, c10::ScalarType dtype) {
+      return model.NewLockedArgument(sizes, dtype);
+    };
+    arguments = Concatenate(calls, batch->padding, make, settings_.padding, batch->lengths);
   } catch (const MemoryLimitError& error) {
     return RunOneByOne(batch, BatchFailure::kMemory,
                        absl::ResourceExhaustedError(absl::StrCat("making a batch ", error.what())));

@@ -76,9 +76,14 @@ IValue JoinValues(std::span<const IValue> values, Join join) {
 // Makes the tensors of a batch.
 class Concatenation {
  public:
-  Concatenation(std::span<const CallArguments* const> calls, int64_t padding, const BatchPadding& lengths,
-                std::span<const int64_t> to)
-      : calls_(calls), padding_(padding), lengths_(lengths), to_(to), padded_(FindPadded(*calls.front(), lengths)) {}
+  Concatenation(std::span<const CallArguments* const> calls, int64_t padding, const NewLockedTensor& make,
+                const BatchPadding& lengths, std::span<const int64_t> to)
+      : calls_(calls),
+        padding_(padding),
+        make_(make),
+        lengths_(lengths),
+        to_(to),
+        padded_(FindPadded(*calls.front(), lengths)) {}
 
   // `value_of` gives each call's value of one argument.
   template <typename ValueOf>
@@ -91,13 +96,20 @@ class Concatenation {
  private:
   at::Tensor Join(std::vector<at::Tensor>& column) const {
     if (const auto found = padded_.find(column.front().unsafeGetTensorImpl()); found != padded_.end() && !to_.empty())
-      return ConcatenatePadded(column, padding_, lengths_, found->second, to_);
+      return ConcatenatePadded(column, padding_, make_, lengths_, found->second, to_);
     column.resize(column.size() + padding_, column.back().narrow(0, column.back().size(0) - 1, 1));
-    return at::cat(column, 0);
+    std::vector<int64_t> sizes = column.front().sizes().vec();
+    sizes[0] = 0;
+    for (const at::Tensor& rows : column) sizes[0] += rows.size(0);
+    at::Tensor all = make_(sizes, column.front().scalar_type());
+    if (!all.defined()) return at::cat(column, 0);
+    at::cat_out(all, column, 0);
+    return all;
   }
 
   const std::span<const CallArguments* const> calls_;
   const int64_t padding_;
+  const NewLockedTensor& make_;
   const BatchPadding& lengths_;
   const std::span<const int64_t> to_;
   const PaddedTensors padded_;
@@ -150,9 +162,9 @@ std::optional<BatchKey> BatchKeyOf(const CallArguments& call, const BatchPadding
   return key;
 }
 
-CallArguments Concatenate(std::span<const CallArguments* const> calls, int64_t padding, const BatchPadding& lengths,
-                          std::span<const int64_t> to) {
-  const Concatenation concatenation(calls, padding, lengths, to);
+CallArguments Concatenate(std::span<const CallArguments* const> calls, int64_t padding, const NewLockedTensor& make,
+                          const BatchPadding& lengths, std::span<const int64_t> to) {
+  const Concatenation concatenation(calls, padding, make, lengths, to);
   CallArguments all;
   for (size_t i = 0; i < calls.front()->args.size(); ++i) {
     all.args.push_back(concatenation.Make([i](const CallArguments& call) { return call.args[i]; }));

@@ -22,6 +22,10 @@ CallArguments Call(int64_t rows, float first, int64_t number = 1) {
   return {{at::arange(rows * 3, at::kFloat).reshape({rows, 3}) + first, dict}, {{"n", number}}};
 }
 
+// What it holds before is nobody's.
+at::Tensor NewInMemory(c10::IntArrayRef sizes, c10::ScalarType dtype) { return at::full(sizes, 99, dtype); }
+at::Tensor NewNowhere(c10::IntArrayRef, c10::ScalarType) { return {}; }
+
 CallArguments Only(const at::Tensor& tensor) { return {{tensor}, {}}; }
 
 TEST(BatchValues, CallsFitWhereTheyDifferInRowsAndInWhatTensorsHold) {
@@ -46,7 +50,7 @@ TEST(BatchValues, WhatHasNoRowsOrDifferentOnesIsInNoBatch) {
 TEST(BatchValues, TensorsAreJoinedWhereverTheyAre) {
   const CallArguments one = Call(1, 5, 9), two = Call(2, 7, 9);
   const std::vector<const CallArguments*> calls = {&one, &two};
-  const CallArguments all = Concatenate(calls, /*padding=*/0);
+  const CallArguments all = Concatenate(calls, /*padding=*/0, NewInMemory);
   ASSERT_EQ(all.args.size(), 2U);
   EXPECT_TRUE(all.args[0].toTensor().equal(at::cat({one.args[0].toTensor(), two.args[0].toTensor()})));
   const auto dict = all.args[1].toGenericDict();
@@ -60,7 +64,7 @@ TEST(BatchValues, TensorsAreJoinedWhereverTheyAre) {
 TEST(BatchValues, PaddingRepeatsTheLastRowAndIsNobodysPart) {
   const CallArguments one = Call(1, 5, 9), two = Call(2, 7, 9);
   const std::vector<const CallArguments*> calls = {&one, &two};
-  const CallArguments all = Concatenate(calls, /*padding=*/2);
+  const CallArguments all = Concatenate(calls, /*padding=*/2, NewNowhere);
   const at::Tensor first = one.args[0].toTensor(), second = two.args[0].toTensor();
   const at::Tensor last = second.slice(0, 1, 2);
   EXPECT_TRUE(all.args[0].toTensor().equal(at::cat({first, second, last, last})));
@@ -117,7 +121,7 @@ TEST(BatchValues, TensorsThatArePaddedAreFoundInContainersAndAnswersCutThere) {
 
   const CallArguments* calls[] = {&first, &second};
   const std::vector<int64_t> lengths = {4, 3};
-  const CallArguments all = Concatenate(calls, /*padding=*/1, padding, lengths);
+  const CallArguments all = Concatenate(calls, /*padding=*/1, NewInMemory, padding, lengths);
   const at::Tensor a = all.args[0].toTupleRef().elements()[1].toGenericDict().at("a").toTensor();
   EXPECT_TRUE(a.equal(at::tensor({1, 1, 7, 7, 1, 1, 1, 1, 1, 1, 1, 1}, at::kInt).view({3, 4})));
   const at::Tensor m = all.kwargs[0].second.toTensor();

@@ -3,7 +3,7 @@
 #include <ATen/core/Dict.h>
 #include <ATen/core/List.h>
 #include <ATen/core/jit_type.h>
-#include <ATen/ops/full.h>
+#include <ATen/ops/empty.h>
 
 #include <algorithm>
 #include <optional>
@@ -78,13 +78,16 @@ PaddedTensors FindPadded(const CallArguments& call, const BatchPadding& padding)
   return padded;
 }
 
-at::Tensor ConcatenatePadded(std::span<const at::Tensor> tensors, int64_t repeats, const BatchPadding& padding,
-                             std::span<const size_t> entries, std::span<const int64_t> lengths) {
+at::Tensor ConcatenatePadded(std::span<const at::Tensor> tensors, int64_t repeats, const NewLockedTensor& make,
+                             const BatchPadding& padding, std::span<const size_t> entries,
+                             std::span<const int64_t> lengths) {
   std::vector<int64_t> sizes = tensors.front().sizes().vec();
   sizes[0] = repeats;
   for (const at::Tensor& tensor : tensors) sizes[0] += tensor.size(0);
   for (const size_t entry : entries) sizes[padding.inputs[entry].dimension] = lengths[entry];
-  at::Tensor all = at::full(sizes, padding.inputs[entries.front()].value, tensors.front().options());
+  at::Tensor all = make(sizes, tensors.front().scalar_type());
+  if (!all.defined()) all = at::empty(sizes, tensors.front().options());
+  all.fill_(padding.inputs[entries.front()].value);
   int64_t row = 0;
   const auto put = [&](const at::Tensor& rows) {
     at::Tensor place = all.narrow(0, row, rows.size(0));

@@ -33,6 +33,8 @@ struct GroupedImages {
 
 // Groups that are longer are cut into strands, for more threads than one block has.
 constexpr int64_t kLongestWhole = int64_t{1} << 13;
+// Channels-last, of fewer channels a group's numbers are scattered, and what is read for one group is not for others.
+constexpr int64_t kFewChannels = 8, kLongestScattered = int64_t{1} << 9;
 // Of a strand: the most numbers; of all of them: how many keep a large GPU at work.
 constexpr int64_t kLongestStrand = 32;
 constexpr int64_t kManyStrands = int64_t{1} << 15;
@@ -45,7 +47,8 @@ struct Strands {
 
 // None where groups are short or of any length, or their numbers cannot be cut evenly.
 std::optional<Strands> StrandsOf(const GroupedImages& images) {
-  if (!images.count || !images.pixels || *images.length() <= kLongestWhole) return {};
+  const bool is_scattered = images.is_channels_last && images.width() < kFewChannels;
+  if (!images.count || !images.pixels || *images.length() <= (is_scattered ? kLongestScattered : kLongestWhole)) return {};
   // Channels-last, a strand has numbers of one channel; else, of one group.
   const int64_t numbers = images.is_channels_last ? *images.pixels : *images.length();
   const int64_t side_by_side = images.is_channels_last ? images.channels : 1;
