@@ -396,8 +396,8 @@ class Model {
   // read it during the run and after. False where that is not known.
   virtual bool LeavesArguments(std::string_view /*method*/) const { return false; }
 
-  // A contiguous tensor of any numbers in page-locked memory of the host, to be filled and given as an argument, which is
-  // sooner on a GPU then (device/device.h); undefined where other memory is as good. Throws what LibTorch throws,
+  // A contiguous tensor of any numbers in page-locked memory of the host, to be filled and given as an argument, which
+  // is sooner on a GPU then (device/device.h); undefined where other memory is as good. Throws what LibTorch throws,
   // MemoryLimitError where the thread's account has no room.
   virtual at::Tensor NewLockedArgument(c10::IntArrayRef /*sizes*/, c10::ScalarType /*dtype*/) const { return {}; }
 

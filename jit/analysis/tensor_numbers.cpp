@@ -38,8 +38,9 @@ bool Computes(const Node& node) {
 }
 
 bool TakesNumber(const Node& node) {
-  static const std::array kKinds = {c10::aten::Int, c10::aten::Float, c10::aten::Bool, c10::aten::IntImplicit,
-                                    c10::aten::FloatImplicit, c10::aten::ScalarImplicit, c10::aten::item};
+  static const std::array kKinds = {c10::aten::Int,         c10::aten::Float,         c10::aten::Bool,
+                                    c10::aten::IntImplicit, c10::aten::FloatImplicit, c10::aten::ScalarImplicit,
+                                    c10::aten::item};
   return std::ranges::find(kKinds, node.kind()) != kKinds.end() && node.op() != nullptr && node.inputs().size() == 1 &&
          node.input()->type()->kind() == c10::TypeKind::TensorType;
 }

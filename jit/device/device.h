@@ -27,14 +27,14 @@ std::optional<c10::Device> DeviceIn(const c10::IValue& value);
 // are left as they are. Waits until copies to the CPU are done.
 c10::IValue MoveToDevice(const c10::IValue& value, c10::Device device);
 
-// The same with tensors of its own: those that are on `device` are copied too. A copy from the host to a GPU may still be
-// under way on the thread's current stream; the host's memory may be given up.
+// The same with tensors of its own: those that are on `device` are copied too. A copy from the host to a GPU may still
+// be under way on the thread's current stream; the host's memory may be given up.
 c10::IValue CopyToDevice(const c10::IValue& value, c10::Device device);
 
-// A contiguous tensor of any numbers in page-locked memory of the host, for what CopyToDevice then copies to `device`: a
-// GPU reads that three times as fast. It takes longer to get the first time; what was given up is kept and given again.
-// Undefined for a CPU, and for less than kLeastLockedBytes, of which other memory is as good. Throws MemoryLimitError
-// where the thread's account has no room for it; it is not counted then.
+// A contiguous tensor of any numbers in page-locked memory of the host, for what CopyToDevice then copies to `device`:
+// a GPU reads that three times as fast. It takes longer to get the first time; what was given up is kept and given
+// again. Undefined for a CPU, and for less than kLeastLockedBytes, of which other memory is as good. Throws
+// MemoryLimitError where the thread's account has no room for it; it is not counted then.
 inline constexpr size_t kLeastLockedBytes = size_t{64} << 10;
 at::Tensor NewLocked(c10::IntArrayRef sizes, c10::ScalarType dtype, c10::Device device);
 

@@ -24,7 +24,7 @@ namespace hearth {
 namespace {
 
 // Of scaled_dot_product_attention.
-constexpr size_t kQueryOperand = 0, kMaskOperand = 3;
+constexpr size_t kAttentionQuery = 0, kAttentionMask = 3;
 constexpr int64_t kRowsComeIn = 8;
 // Of operators on the way from a mask to what it is made of.
 constexpr int kMostSteps = 16;
@@ -51,8 +51,8 @@ class MaskAligner {
  private:
   // How long a row is that does not end where another may begin.
   std::optional<int64_t> UnevenRow(const Node& attention) const {
-    const Value& mask = *attention.input(kMaskOperand);
-    const ValueFacts &facts = facts_.Of(mask), &query = facts_.Of(*attention.input(kQueryOperand));
+    const Value& mask = *attention.input(kAttentionMask);
+    const ValueFacts &facts = facts_.Of(mask), &query = facts_.Of(*attention.input(kAttentionQuery));
     const bool suits = facts.is_tensor() && facts.plain && facts.device && facts.dtype && facts.sizes &&
                        facts.dtype == query.dtype && target_.FusesAttention(*facts.device, *facts.dtype) &&
                        facts.sizes->size() >= 2 && !facts_.memory().MayBeWritten(mask);
@@ -62,7 +62,7 @@ class MaskAligner {
   }
 
   void Align(Node* attention, int64_t keys) {
-    Value* const mask = attention->input(kMaskOperand);
+    Value* const mask = attention->input(kAttentionMask);
     if (!IsWorth(*mask, keys)) return;
     Value*& aligned = aligned_[mask];
     if (aligned == nullptr) {
@@ -73,7 +73,7 @@ class MaskAligner {
                                      {longer, edits_.Constant(int64_t{-1}), edits_.Constant(int64_t{0}),
                                       edits_.Constant(keys), edits_.Constant(int64_t{1})}));
     }
-    attention->ReplaceInput(kMaskOperand, aligned);
+    attention->ReplaceInput(kAttentionMask, aligned);
     changed_ = true;
   }
 
@@ -88,7 +88,8 @@ class MaskAligner {
 
   bool Follows(const Value& value, int64_t keys) const {
     const Node& node = *value.node();
-    if (node.op() == nullptr || node.outputs().size() != 1 || !pure_.MayMove(node) || EffectsOf(node).any()) return false;
+    if (node.op() == nullptr || node.outputs().size() != 1 || !pure_.MayMove(node) || EffectsOf(node).any())
+      return false;
     return IsElementwise(node, keys) || IsRepetition(node) || KeepsRows(node, keys);
   }
 

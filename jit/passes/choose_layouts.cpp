@@ -196,8 +196,8 @@ class LayoutPlanner {
     const at::ScalarType dtype = call->weight.scalar_type();
     if (!target_.PacksWeights(device, dtype) && !target_.FusesConvolutions(device, dtype)) return false;
     const ValueFacts& sequences = FactsOf(*node->input(0));
-    const bool suits = sequences.is_tensor() && sequences.plain && sequences.rank() == 3u &&
-                       sequences.dtype == dtype && sequences.device == device;
+    const bool suits = sequences.is_tensor() && sequences.plain && sequences.rank() == 3u && sequences.dtype == dtype &&
+                       sequences.device == device;
     if (!suits || memory_.IsShared(*node->output())) return false;
     if (!facts_.Of(*node->output()).order.is_known()) {
       // Then it may have any order, if nobody can tell.

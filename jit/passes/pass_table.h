@@ -69,7 +69,9 @@ namespace hearth {
 
 // In alphabetical order.
 inline constexpr Pass kPasses[] = {
-    {.name = "align_masks", .run = AlignMasks, .help = "masks of attention on a GPU have rows as its kernels want them"},
+    {.name = "align_masks",
+     .run = AlignMasks,
+     .help = "masks of attention on a GPU have rows as its kernels want them"},
     {.name = "autocast", .run = InsertAutocasts, .help = "casts of torch.autocast regions", .required = true},
     {.name = "build_lists", .run = BuildLists, .help = "lists built by appends become literals"},
     {.name = "canonical_order",

@@ -325,12 +325,12 @@ class AttentionRecognizer {
           Operate(graph_, scaling->kind(), "Tensor", {attention.query, scaling->input(attention.row_factor)}, product));
     }
     Value* const bias = SumOfBiases(attention, product);
-    Value* const result = on_gpu ? AttendOnGpu(attention, bias, product)
-                                 : Infer(Operate(graph_, kAttention, "",
-                                                 {attention.query, attention.key, attention.value, bias,
-                                                  graph_.InsertConstant(attention.scale),
-                                                  graph_.InsertConstant(swap != nullptr)},
-                                                 product));
+    Value* const result =
+        on_gpu ? AttendOnGpu(attention, bias, product)
+               : Infer(Operate(graph_, kAttention, "",
+                               {attention.query, attention.key, attention.value, bias,
+                                graph_.InsertConstant(attention.scale), graph_.InsertConstant(swap != nullptr)},
+                               product));
     result->SetName(before->name());
     before->ReplaceAllUsesWith(result);
     if (swap != nullptr) swap->Destroy();

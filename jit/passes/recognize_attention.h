@@ -12,8 +12,8 @@
 // that LibTorch has kernels for, three or four dimensions, and also where the softmax is computed in float32 for a
 // product in half precision. A row whose scores are all -inf gives NaN written out, and what these kernels give there.
 //
-// Else all are float32 on the CPU. They are of one rank, 3 at least, with the same batch dimensions; biases broadcast to
-// the scores, and nobody else uses what is between the operands and the result. Results differ from those of the
+// Else all are float32 on the CPU. They are of one rank, 3 at least, with the same batch dimensions; biases broadcast
+// to the scores, and nobody else uses what is between the operands and the result. Results differ from those of the
 // operators one by one as roundings do. Runs before direct_products and flatten_attention. Returns whether the graph
 // changed.
 #pragma once

@@ -164,7 +164,8 @@ class Speller {
   // longer ones are better split.
   bool AreGroupsOfGpu(const ValueFacts& images, int64_t groups) const {
     constexpr int64_t kLongestGroup = int64_t{1} << 20;
-    if (!IsFloating(images) || images.dtype == c10::kDouble || (images.rank() != 4u && images.rank() != 3u)) return false;
+    if (!IsFloating(images) || images.dtype == c10::kDouble || (images.rank() != 4u && images.rank() != 3u))
+      return false;
     if (!images.device || !images.device->is_cuda()) return false;
     const KnownSizes& sizes = *images.sizes;
     if (!std::ranges::all_of(sizes, [&](KnownSize size) { return facts_.sizes().IsAtLeast(size, 1); })) return false;

@@ -26,9 +26,10 @@ struct BatchKey {
 // Nothing for a call that is run by itself: it has no tensor, or one without rows or with other rows than the first.
 std::optional<BatchKey> BatchKeyOf(const CallArguments& call, const BatchPadding& lengths = {});
 
-// Each tensor in one allocation, by `make` where that gives some, to which every call's rows are copied once, and behind
-// them the last row so many times more; those of `lengths` padded to the lengths `to`. The calls have keys with equal
-// texts; there is one at least. Throws what LibTorch throws, MemoryLimitError where the thread's account has no room.
+// Each tensor in one allocation, by `make` where that gives some, to which every call's rows are copied once, and
+// behind them the last row so many times more; those of `lengths` padded to the lengths `to`. The calls have keys with
+// equal texts; there is one at least. Throws what LibTorch throws, MemoryLimitError where the thread's account has no
+// room.
 CallArguments Concatenate(std::span<const CallArguments* const> calls, int64_t padding, const NewLockedTensor& make,
                           const BatchPadding& lengths = {}, std::span<const int64_t> to = {});
 

@@ -48,7 +48,8 @@ struct Strands {
 // None where groups are short or of any length, or their numbers cannot be cut evenly.
 std::optional<Strands> StrandsOf(const GroupedImages& images) {
   const bool is_scattered = images.is_channels_last && images.width() < kFewChannels;
-  if (!images.count || !images.pixels || *images.length() <= (is_scattered ? kLongestScattered : kLongestWhole)) return {};
+  if (!images.count || !images.pixels || *images.length() <= (is_scattered ? kLongestScattered : kLongestWhole))
+    return {};
   // Channels-last, a strand has numbers of one channel; else, of one group.
   const int64_t numbers = images.is_channels_last ? *images.pixels : *images.length();
   const int64_t side_by_side = images.is_channels_last ? images.channels : 1;
