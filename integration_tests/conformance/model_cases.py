@@ -58,7 +58,8 @@ def cases(modules, folder, sample=None, device="cpu"):
     if sample:
         names = random.Random(0).sample(names, min(sample, len(names)))
     for name in names:
-        place = folder / device / name.replace("/", "-")
+        # Of this process alone: others may be asking the same of another tier.
+        place = folder / device / f"{name.replace('/', '-')}-{os.getpid()}"
         yield Case(
             name=name, group=recipes[name].group, archive=str(place / "model.pt"), inputs=str(place / "inputs.pt"),
             tolerance=recipes[name].tolerance, timeout=TIMEOUT,

@@ -1,9 +1,7 @@
 #include "jit/executor/captured_plan.h"
 
-#include <ATen/MemoryOverlap.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/empty_strided.h>
 #include <c10/core/StreamGuard.h>
 
 #include <exception>
@@ -31,13 +29,9 @@ bool IsAlike(const at::Tensor& a, const at::Tensor& b) {
          a.strides() == b.strides() && a.is_conj() == b.is_conj() && a.is_neg() == b.is_neg();
 }
 
-// With memory of its own and the same strides, also where these leave gaps.
-at::Tensor CopyOf(const at::Tensor& tensor) {
-  if (!tensor.defined()) return tensor;
-  const bool has_gaps =
-      !tensor.is_non_overlapping_and_dense() && at::has_internal_overlap(tensor) != at::MemOverlap::Yes;
-  if (!has_gaps) return tensor.clone();
-  return at::empty_strided(tensor.sizes(), tensor.strides(), tensor.options()).copy_(tensor, /*non_blocking=*/true);
+// An answer with memory of its own, dense also where it is part of a tensor.
+c10::IValue OwnCopy(const c10::IValue& answer) {
+  return MapTensors(answer, [](const at::Tensor& tensor) { return tensor.defined() ? tensor.clone() : tensor; });
 }
 
 // What LibTorch says goes on with where in its own code that was.
@@ -75,7 +69,7 @@ class CapturedPlan::Copy {
     graph_->Begin(stream);
     for (const auto& [recorded, given] : copies) recorded.copy_(given, /*non_blocking=*/true);
     graph_->Launch(stream);
-    c10::IValue answer = MapTensors(answer_, CopyOf);
+    c10::IValue answer = OwnCopy(answer_);
     graph_->End(stream);
     return answer;
   }
@@ -141,7 +135,7 @@ void CapturedPlan::RecordFirst(const PlanRun& run, std::vector<c10::IValue> argu
     copy = RecordCopy(run, arguments, own);
     const std::optional<c10::IValue> answer = copy->Replay(arguments, *stream);
     const c10::StreamGuard on_stream(*stream);
-    difference = answer ? ValueDifference(expected, *answer) : "its own arguments do not fit";
+    difference = answer ? ValueDifference(OwnCopy(expected), *answer) : "its own arguments do not fit";
   } catch (...) {
     // Its memory goes to others with the end of this.
     stream->synchronize();

@@ -82,8 +82,28 @@ class MaskAligner {
     const auto is_attention = [](const Use& use) {
       return use.user->kind() == c10::aten::scaled_dot_product_attention;
     };
-    return aligned_.contains(&mask) || ConstantOf(mask) != nullptr || Follows(mask, keys) ||
-           std::ranges::count_if(mask.uses(), is_attention) > 1;
+    return aligned_.contains(&mask) || std::ranges::count_if(mask.uses(), is_attention) > 1 ||
+           PadsLess(mask, mask, keys, 0);
+  }
+
+  // Whether all that is padded for the value is constant, or less than the mask.
+  bool PadsLess(const Value& value, const Value& mask, int64_t keys, int depth) const {
+    if (ConstantOf(value) != nullptr) return true;
+    if (depth == kMostSteps || !Follows(value, keys)) return IsLess(*facts_.Of(value).sizes, *facts_.Of(mask).sizes);
+    const Node& node = *value.node();
+    const auto pads_less = [&](const Value* input) {
+      return !IsTensor(*input) || !IsRow(*input, keys) || PadsLess(*input, mask, keys, depth + 1);
+    };
+    return std::ranges::all_of(node.inputs(), pads_less);
+  }
+
+  // Whether tensors of the first sizes are broadcast or repeated to the others.
+  static bool IsLess(const KnownSizes& sizes, const KnownSizes& all) {
+    if (sizes.size() != all.size()) return sizes.size() < all.size();
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      if (sizes[i] && (all[i] ? *sizes[i] < *all[i] : *sizes[i] == 1)) return true;
+    }
+    return false;
   }
 
   bool Follows(const Value& value, int64_t keys) const {

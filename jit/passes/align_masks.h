@@ -2,8 +2,7 @@
 // numbers: LibTorch's kernels want them so, and its operator copies a mask of other rows in every call.
 //
 //   attention(q, k, v, constant)                   attention(q, k, v, slice(constant with longer rows, -1, 0, keys))
-//   attention(q, k, v, repeat(constant + x, ..))   the same of repeat(constant with longer rows + x with longer rows,
-//   ..)
+//   attention(q, k, v, constant.repeat(n, 1))      the same of the constant with longer rows, repeated
 //
 // A mask is followed to what it is computed of, element by element or by views and copies that keep its rows, as far as
 // that is known; what is not followed is padded, where that is less than the mask or several attentions share it. What

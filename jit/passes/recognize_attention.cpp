@@ -27,6 +27,8 @@ constexpr int64_t kWidestHead = 512;
 // Of what LibTorch's kernels on a GPU take as it lies.
 constexpr int64_t kWidestHeadOnGpu = 128;
 constexpr int64_t kHeadsComeIn = 8;
+// Of batches and of heads: a GPU starts no more blocks in a dimension.
+constexpr int64_t kMostBlocks = (int64_t{1} << 16) - 1;
 
 struct Attention {
   Value* query = nullptr;
@@ -252,6 +254,9 @@ class AttentionRecognizer {
     const KnownSize width = facts_.Of(*attention.query).sizes->back();
     if (!width || *width % kHeadsComeIn != 0 || *width > kWidestHeadOnGpu) return false;
     if (!AreEqual(width, facts_.Of(*attention.value).sizes->back())) return false;
+    for (size_t i = 0; i + 2 < rank; ++i) {
+      if (facts_.sizes().Likely((*facts_.Of(*attention.query).sizes)[i]).value_or(1) > kMostBlocks) return false;
+    }
     const size_t of_key = attention.key_lies_as_query ? rank - 1 : rank - 2;
     return HasInnermost(*attention.query, rank - 1) && HasInnermost(*attention.key, of_key) &&
            HasInnermost(*attention.value, rank - 1);
