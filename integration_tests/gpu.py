@@ -10,7 +10,8 @@ daemon with --device cuda; then all of them are asked at once, again and again. 
 asked by many at once, each with other numbers: memory of one's input must not go to another's before it was read.
 Inputs and outputs of another lie in this script's memory on the GPU, which it shares with the daemon (CUDA shared
 memory). Layers that the GPU's libraries compute are run in each tier and dtype, with NaN among their numbers too, and
-a model whose trace computes sizes in tensors. On a machine with several GPUs a daemon has models on all of them. At
+a model whose trace computes sizes in tensors. Requests that are run as batches, whose memory a GPU reads while the host goes on,
+have answers to their own numbers. On a machine with several GPUs a daemon has models on all of them. At
 the end a model breaks a GPU, whose daemon must say so and end.
 """
 import argparse
@@ -40,6 +41,8 @@ LAYER_TOLERANCE = {torch.float16: (1e-2, 1e-2), torch.bfloat16: (5e-2, 5e-2), to
 AT_ONCE = 12
 LATE = "reads_late"
 SHARED = "writes_its_input"
+BATCHED = "max_batch_size: 8 dynamic_batching { max_queue_delay_microseconds: 50000 }"
+BATCHED_NUMBERS = 32768  # of a request; 128 KiB
 SHARED_ROUNDS = 300  # beyond --exact-after: the last ones are recorded runs
 
 
@@ -55,6 +58,16 @@ class ReadsLate(torch.nn.Module):
         for _ in range(40):
             busy = torch.mm(busy, self.square)
         return x * 2 + (busy[0, 0] - 1)
+
+
+class ReadsRowsLate(ReadsLate):
+    """The same with rows that do not depend on each other."""
+
+    def forward(self, x):
+        busy = self.square
+        for _ in range(40):
+            busy = torch.mm(busy, self.square)
+        return (x * 2 + (busy[0, 0] - 1)).mean(1, keepdim=True)
 
 
 class WritesItsInput(torch.nn.Module):
@@ -89,6 +102,15 @@ class WritesSizes(torch.nn.Module):
         parts = x.view(rows, -1).softmax(-1)
         rows *= 2
         return parts.view(rows, -1) + 1
+
+
+class RootsOfSizes(torch.nn.Module):
+    """A trace of it has the root of a size as a tensor, and takes that out again: a run that does so cannot be recorded."""
+
+    def forward(self, x):
+        side = x.shape[1] ** 0.5
+        side = side.to(torch.int64) if isinstance(side, torch.Tensor) else int(side)
+        return x.reshape(x.shape[0], side, side).sum(2)
 
 
 class Daemon:
@@ -245,6 +267,27 @@ def put(models, name, module, config=None):
         (version.parent / "config.pbtxt").write_text(config)
 
 
+def batch_problems(models, device):
+    """What goes wrong with requests that are run together."""
+    put(models, "rows", ReadsRowsLate(), BATCHED)
+    with Daemon(models, device) as daemon:
+
+        def wrong(number):
+            status, answer = daemon.infer("rows", x=torch.full((1, BATCHED_NUMBERS), float(number)))
+            right = status == 200 and answer["outputs"][0]["data"] == [2.0 * number]
+            return None if right else f"{number}: {status} {answer}"
+
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as threads:
+            problems = [problem for problem in threads.map(wrong, range(10 * AT_ONCE)) if problem]
+        with urllib.request.urlopen(f"http://localhost:{daemon.http_port}/v2/models/rows/stats", timeout=60) as answer:
+            statistics = json.load(answer)["model_stats"][0]
+    if statistics["execution_count"] >= statistics["inference_count"]:
+        problems.append(f"no two were run together: {statistics['execution_count']} runs")
+    if status := daemon.wait():
+        problems.append(f"hearthd ended with {status}")
+    return problems
+
+
 def several_gpus_problems(models, hearth):
     """What goes wrong where a daemon has several GPUs: the machine has two at least."""
     put(models, "everywhere", ReadsLate())
@@ -357,21 +400,26 @@ def layer_problems(hearth, folder):
 
 
 def traced_size_problems(hearth, folder):
-    """What goes wrong with sizes that a trace writes, of a model that was traced on the CPU or the GPU."""
+    """What goes wrong with sizes that a trace has in tensors, of models that were traced on the CPU or the GPU."""
     problems = []
     given = torch.randn(3, 64)
     torch.save((given,), folder / "sizes.in.pt")
-    wanted = WritesSizes()(given)
-    for device in ("cpu", "cuda"):
-        torch.jit.trace(WritesSizes(), torch.randn(2, 64, device=device)).save(str(folder / "sizes.pt"))
-        for tier in ("0", "1", "2"):
-            done = subprocess.run(
-                [*hearth, "run", folder / "sizes.pt", "--inputs", folder / "sizes.in.pt", "--output", folder / "sizes.out.pt",
-                 "--device", "cuda", "--tier", tier], capture_output=True, text=True)  # fmt: skip
-            if done.returncode != 0:
-                problems.append(f"traced on {device}, tier {tier}: {done.stderr.strip().splitlines()[-1]}")
-            elif not torch.allclose(torch.load(folder / "sizes.out.pt", weights_only=True).cpu(), wanted, *TOLERANCE):
-                problems.append(f"traced on {device}, tier {tier}: another answer")
+    for module in (WritesSizes(), RootsOfSizes()):
+        wanted = module(given)
+        for device in ("cpu", "cuda"):
+            what = f"{type(module).__name__} traced on {device}"
+            torch.jit.trace(module, torch.randn(2, 64, device=device)).save(str(folder / "sizes.pt"))
+            for tier in ("0", "1", "2"):
+                done = subprocess.run(
+                    [*hearth, "run", folder / "sizes.pt", "--inputs", folder / "sizes.in.pt", "--output", folder / "sizes.out.pt",
+                     "--device", "cuda", "--tier", tier, "--repeat", "4"],
+                    capture_output=True, text=True, env={**os.environ, "HEARTH_LOG": "executor/captured_plan=info"})  # fmt: skip
+                if done.returncode != 0:
+                    problems.append(f"{what}, tier {tier}: {done.stderr.strip().splitlines()[-1]}")
+                elif not torch.allclose(torch.load(folder / "sizes.out.pt", weights_only=True).cpu(), wanted, *TOLERANCE):
+                    problems.append(f"{what}, tier {tier}: another answer")
+                if "not recorded" in done.stderr:
+                    problems.append(f"{what}, tier {tier}: {done.stderr.strip().splitlines()[-1]}")
     return problems
 
 
@@ -424,9 +472,11 @@ def main():
     hearth = [str(ROOT / "dist/run"), "hearth"]
     with tempfile.TemporaryDirectory() as scratch:
         wrong = 0 if options.only_devices else wrong_answers(options, hearth, pathlib.Path(scratch))
+        if not options.only_devices:
+            wrong += tell("batches", batch_problems(pathlib.Path(scratch) / "batched", options.device))
         if options.device == "cuda" and not options.only_devices:
             wrong += tell("layers of the GPU's libraries", layer_problems(hearth, pathlib.Path(scratch)))
-            wrong += tell("sizes that a trace writes", traced_size_problems(hearth, pathlib.Path(scratch)))
+            wrong += tell("sizes that a trace has in tensors", traced_size_problems(hearth, pathlib.Path(scratch)))
         if options.device == "cuda" and torch.cuda.device_count() > 1:
             wrong += tell("several GPUs", several_gpus_problems(pathlib.Path(scratch) / "of_several", hearth))
         if options.device == "cuda":
