@@ -4,13 +4,12 @@
 #include <ATen/core/jit_type.h>
 #include <ATen/core/stack.h>
 
-#include <algorithm>
-#include <array>
 #include <exception>
 #include <utility>
 
 #include "jit/definitions/definition.h"
 #include "jit/definitions/node_effects.h"
+#include "jit/definitions/taken_number.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/operator.h"
 
@@ -37,14 +36,6 @@ bool Computes(const Node& node) {
   }
 }
 
-bool TakesNumber(const Node& node) {
-  static const std::array kKinds = {c10::aten::Int,         c10::aten::Float,         c10::aten::Bool,
-                                    c10::aten::IntImplicit, c10::aten::FloatImplicit, c10::aten::ScalarImplicit,
-                                    c10::aten::item};
-  return std::ranges::find(kKinds, node.kind()) != kKinds.end() && node.op() != nullptr && node.inputs().size() == 1 &&
-         node.input()->type()->kind() == c10::TypeKind::TensorType;
-}
-
 bool IsOneNumber(const at::Tensor& tensor) {
   return tensor.defined() && tensor.layout() == at::kStrided && !tensor.is_meta() && !tensor.is_quantized() &&
          !tensor.requires_grad() && tensor.dim() == 0;
@@ -53,7 +44,7 @@ bool IsOneNumber(const at::Tensor& tensor) {
 }  // namespace
 
 std::optional<c10::IValue> TensorNumbers::TakenBy(const Node& node) {
-  if (!TakesNumber(node)) return {};
+  if (TakenNumberOf(node) == TakenNumber::kNone) return {};
   const std::optional<at::Tensor>& tensor = Of(*node.input(), 0);
   if (!tensor) return {};
   try {

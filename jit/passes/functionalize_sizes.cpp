@@ -10,6 +10,7 @@
 #include "jit/compiler/compilation.h"
 #include "jit/definitions/in_place_forms.h"
 #include "jit/definitions/node_effects.h"
+#include "jit/definitions/taken_number.h"
 #include "jit/graph_edits/operate.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/operator.h"
@@ -63,9 +64,7 @@ class Walker {
     const Value& size = *node.input(0);
     return size.node()->block() == node.block() && std::ranges::all_of(size.uses(), [&](const Use& use) {
              if (use.user == &node) return use.offset == 0;
-             const Symbol kind = use.user->kind();
-             return seen_.contains(use.user) && (kind == c10::aten::Int || kind == c10::aten::ScalarImplicit ||
-                                                 kind == c10::aten::IntImplicit || kind == c10::aten::item);
+             return seen_.contains(use.user) && TakenNumberOf(*use.user) != TakenNumber::kNone;
            });
   }
 

@@ -10,6 +10,7 @@
 #include "jit/analysis/aliases.h"
 #include "jit/compiler/compilation.h"
 #include "jit/definitions/node_effects.h"
+#include "jit/definitions/taken_number.h"
 #include "jit/graph_edits/operate.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/operator.h"
@@ -44,7 +45,7 @@ class Forwarder {
     bool changed = false;
     for (Node* node : candidates) {
       const Value& tensor = *node->input();
-      if (!IsNumber(tensor, Wanted(*node), 0)) continue;
+      if (!IsNumber(tensor, TakenNumberOf(*node), 0)) continue;
       node->output()->ReplaceAllUsesWith(NumberOf(tensor));
       node->Destroy();
       changed = true;
@@ -53,21 +54,11 @@ class Forwarder {
   }
 
  private:
-  enum class Kind { kNone, kInt, kFloat, kAny };
-
-  // Of which kind the number is that `node` takes out of a tensor.
-  static Kind Wanted(const Node& node) {
-    if (node.inputs().size() != 1) return Kind::kNone;
-    const Symbol kind = node.kind();
-    if (kind == c10::aten::ScalarImplicit || kind == c10::aten::item) return Kind::kAny;
-    if (kind == c10::aten::Int || kind == c10::aten::IntImplicit) return Kind::kInt;
-    if (kind == c10::aten::Float || kind == c10::aten::FloatImplicit) return Kind::kFloat;
-    return Kind::kNone;
-  }
+  static bool IsForwarded(TakenNumber taken) { return taken != TakenNumber::kNone && taken != TakenNumber::kBool; }
 
   void Collect(const Block& block, std::vector<Node*>* nodes) {
     for (Node* node : block) {
-      if (Wanted(*node) != Kind::kNone) nodes->push_back(node);
+      if (IsForwarded(TakenNumberOf(*node))) nodes->push_back(node);
       for (const Block* nested : node->blocks()) Collect(*nested, nodes);
     }
   }
@@ -97,21 +88,21 @@ class Forwarder {
   }
 
   // Whether the tensor is of one number of that kind that NumberOf finds.
-  bool IsNumber(const Value& tensor, Kind wanted, int depth) {
+  bool IsNumber(const Value& tensor, TakenNumber wanted, int depth) {
     if (aliases_.FactsOf(aliases_.ClassOf(tensor)).written) return false;
     const Node& maker = *tensor.node();
     if (maker.kind() == c10::prim::NumToTensor) {
       const c10::TypeKind type = maker.input()->type()->kind();
-      return (wanted != Kind::kFloat && type == c10::TypeKind::IntType) ||
-             ((wanted == Kind::kFloat || wanted == Kind::kAny) && type == c10::TypeKind::FloatType);
+      return (wanted != TakenNumber::kFloat && type == c10::TypeKind::IntType) ||
+             ((wanted == TakenNumber::kFloat || wanted == TakenNumber::kAsItIs) && type == c10::TypeKind::FloatType);
     }
-    if (wanted == Kind::kFloat || depth > kMostDepth) return false;
+    if (wanted == TakenNumber::kFloat || depth > kMostDepth) return false;
     if (ConstantInt(tensor) != nullptr) return true;
     if (FormOf(maker) == nullptr) return false;
     if (const auto known = is_arithmetic_.find(&tensor); known != is_arithmetic_.end()) return known->second;
     const auto is_operand = [&](const Value& value) {
       return IsInt(value) ||
-             (value.type()->kind() == c10::TypeKind::TensorType && IsNumber(value, Kind::kInt, depth + 1));
+             (value.type()->kind() == c10::TypeKind::TensorType && IsNumber(value, TakenNumber::kInt, depth + 1));
     };
     return is_arithmetic_[&tensor] = is_operand(*maker.input(0)) && is_operand(*maker.input(1));
   }
