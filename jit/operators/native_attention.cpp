@@ -17,6 +17,7 @@
 
 #include "jit/kernels/attention.h"
 #include "jit/kernels/target.h"
+#include "jit/operators/attention_operands.h"
 #include "jit/operators/native_support.h"
 #include "jit/operators/native_thunk.h"
 #include "jit/operators/plain_tensor.h"
@@ -26,7 +27,8 @@
 namespace hearth::native {
 namespace {
 
-enum AttentionOperand : size_t { kQuery, kKey, kValue, kMask, kDropout, kCausal, kScale, kRepeatsHeads };
+using sdpa::kCausal, sdpa::kDropout, sdpa::kKey, sdpa::kMask, sdpa::kQuery, sdpa::kRepeatsHeads, sdpa::kScale,
+    sdpa::kValue;
 
 // About as long a multiplication takes, with what is around it.
 constexpr double kNanosecondsOfProduct = 0.025;

@@ -18,13 +18,12 @@
 #include "jit/graph_edits/operate.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
+#include "jit/operators/attention_operands.h"
 #include "jit/operators/operator.h"
 
 namespace hearth {
 namespace {
 
-// Of scaled_dot_product_attention.
-constexpr size_t kAttentionQuery = 0, kAttentionMask = 3;
 constexpr int64_t kRowsComeIn = 8;
 // Of operators on the way from a mask to what it is made of.
 constexpr int kMostSteps = 16;
@@ -51,8 +50,8 @@ class MaskAligner {
  private:
   // How long a row is that does not end where another may begin.
   std::optional<int64_t> UnevenRow(const Node& attention) const {
-    const Value& mask = *attention.input(kAttentionMask);
-    const ValueFacts &facts = facts_.Of(mask), &query = facts_.Of(*attention.input(kAttentionQuery));
+    const Value& mask = *attention.input(sdpa::kMask);
+    const ValueFacts &facts = facts_.Of(mask), &query = facts_.Of(*attention.input(sdpa::kQuery));
     const bool suits = facts.is_tensor() && facts.plain && facts.device && facts.dtype && facts.sizes &&
                        facts.dtype == query.dtype && target_.FusesAttention(*facts.device, *facts.dtype) &&
                        facts.sizes->size() >= 2 && !facts_.memory().MayBeWritten(mask);
@@ -62,7 +61,7 @@ class MaskAligner {
   }
 
   void Align(Node* attention, int64_t keys) {
-    Value* const mask = attention->input(kAttentionMask);
+    Value* const mask = attention->input(sdpa::kMask);
     if (!IsWorth(*mask, keys)) return;
     Value*& aligned = aligned_[mask];
     if (aligned == nullptr) {
@@ -73,7 +72,7 @@ class MaskAligner {
                                      {longer, edits_.Constant(int64_t{-1}), edits_.Constant(int64_t{0}),
                                       edits_.Constant(keys), edits_.Constant(int64_t{1})}));
     }
-    attention->ReplaceInput(kAttentionMask, aligned);
+    attention->ReplaceInput(sdpa::kMask, aligned);
     changed_ = true;
   }
 
@@ -92,7 +91,7 @@ class MaskAligner {
     if (depth == kMostSteps || !Follows(value, keys)) return IsLess(*facts_.Of(value).sizes, *facts_.Of(mask).sizes);
     const Node& node = *value.node();
     const auto pads_less = [&](const Value* input) {
-      return !IsTensor(*input) || !IsRow(*input, keys) || PadsLess(*input, mask, keys, depth + 1);
+      return !IsRow(*input, keys) || PadsLess(*input, mask, keys, depth + 1);
     };
     return std::ranges::all_of(node.inputs(), pads_less);
   }
@@ -110,13 +109,12 @@ class MaskAligner {
     const Node& node = *value.node();
     if (node.op() == nullptr || node.outputs().size() != 1 || !pure_.MayMove(node) || EffectsOf(node).any())
       return false;
-    return IsElementwise(node, keys) || IsRepetition(node) || KeepsRows(node, keys);
+    return IsElementwise(node, keys) || IsRepetition(node, keys) || KeepsRows(node, keys);
   }
 
-  bool IsTensor(const Value& value) const { return value.type()->kind() == c10::TypeKind::TensorType; }
-
-  bool IsRow(const Value& tensor, int64_t keys) const {
-    const ValueFacts& facts = facts_.Of(tensor);
+  // Whether it is a tensor with a number for each key.
+  bool IsRow(const Value& value, int64_t keys) const {
+    const ValueFacts& facts = facts_.Of(value);
     return facts.is_tensor() && facts.sizes && !facts.sizes->empty() && facts.sizes->back() == KnownSize(keys);
   }
 
@@ -127,7 +125,7 @@ class MaskAligner {
                                                                definition.kind == OperatorClass::kConversion);
     if (!is_pointwise || !IsRow(*node.output(), keys)) return false;
     return std::ranges::all_of(node.inputs(), [&](const Value* input) {
-      if (!IsTensor(*input)) return true;
+      if (input->type()->kind() != c10::TypeKind::TensorType) return true;
       const ValueFacts& facts = facts_.Of(*input);
       if (!facts.is_tensor() || !facts.plain || !facts.sizes || facts_.memory().MayBeWritten(*input)) return false;
       return facts.sizes->empty() || facts.sizes->back() == KnownSize(1) || IsRow(*input, keys);
@@ -135,17 +133,23 @@ class MaskAligner {
   }
 
   // Of whole rows.
-  bool IsRepetition(const Node& node) const {
+  bool IsRepetition(const Node& node, int64_t keys) const {
     if (node.kind() != c10::aten::repeat || facts_.memory().MayBeWritten(*node.input(0))) return false;
+    if (!IsRow(*node.input(0), keys)) return false;
     const Node& times = *node.input(1)->node();
     return times.kind() == sym::kListConstruct && !times.inputs().empty() &&
            NumberOf(*times.inputs().back(), facts_.memory()) == 1;
   }
 
+  // Whether its second operand says all sizes of what it gives.
+  static bool Resizes(const Node& node) {
+    return node.kind() == c10::aten::view || node.kind() == c10::aten::reshape || node.kind() == c10::aten::expand;
+  }
+
   // Whether it gives the tensor's elements in other sizes, but for the rows.
   bool KeepsRows(const Node& node, int64_t keys) const {
     const Symbol kind = node.kind();
-    const bool resizes = kind == c10::aten::view || kind == c10::aten::reshape || kind == c10::aten::expand;
+    const bool resizes = Resizes(node);
     const bool picks = kind == c10::aten::unsqueeze || kind == c10::aten::select;
     if ((!resizes && !picks) || facts_.memory().MayBeWritten(*node.input(0))) return false;
     if (!IsRow(*node.input(0), keys) || !IsRow(*node.output(), keys)) return false;
@@ -165,15 +169,13 @@ class MaskAligner {
     const bool follows = depth < kMostSteps && ConstantOf(*value) == nullptr && Follows(*value, keys);
     std::vector<Value*> inputs;
     if (follows) inputs.assign(node->inputs().begin(), node->inputs().end());
-    const bool of_all = follows && (IsRepetition(*node) || KeepsRows(*node, keys));
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      const bool has_rows = of_all ? i == 0 : IsTensor(*inputs[i]) && IsRow(*inputs[i], keys);
-      if (has_rows) inputs[i] = Longer(inputs[i], keys, depth + 1);
+    for (Value*& input : inputs) {
+      if (IsRow(*input, keys)) input = Longer(input, keys, depth + 1);
     }
     const InsertionGuard here(&graph_, node->next());
     graph_.SetCurrentRange(node->range());
     if (!follows) return longer_[value] = Padded(value, keys);
-    if (of_all && !IsRepetition(*node) && ConstantOf(*inputs[1])->isIntList()) {
+    if (Resizes(*node)) {
       std::vector<int64_t> sizes = ConstantOf(*inputs[1])->toIntVector();
       sizes.back() = LongerRow(keys);
       inputs[1] = edits_.Constant(sizes);

@@ -13,6 +13,7 @@
 #include "jit/graph_edits/inferring_edits.h"
 #include "jit/graph_edits/operate.h"
 #include "jit/ir/closure.h"
+#include "jit/operators/attention_operands.h"
 
 namespace hearth {
 namespace {
@@ -33,16 +34,13 @@ class AttentionFlattener {
   }
 
  private:
-  // Inputs of scaled_dot_product_attention: queries, keys and values before the mask.
-  static constexpr size_t kMask = 3, kDropout = 4, kCausal = 5, kRepeatsHeads = 7;
   static constexpr size_t kRankOfKernels = 4;
-  // A GPU starts no more blocks in a dimension of which each is for one of a batch.
-  static constexpr int64_t kLargestBatch = (int64_t{1} << 16) - 1;
 
   static bool IsPlainAttention(const Node& node) {
     if (node.kind() != c10::aten::scaled_dot_product_attention || node.op() == nullptr) return false;
-    const c10::IValue *mask = ConstantOf(*node.input(kMask)), *dropout = ConstantOf(*node.input(kDropout)),
-                      *causal = ConstantOf(*node.input(kCausal)), *repeats = ConstantOf(*node.input(kRepeatsHeads));
+    const c10::IValue *mask = ConstantOf(*node.input(sdpa::kMask)), *dropout = ConstantOf(*node.input(sdpa::kDropout)),
+                      *causal = ConstantOf(*node.input(sdpa::kCausal)),
+                      *repeats = ConstantOf(*node.input(sdpa::kRepeatsHeads));
     return mask != nullptr && mask->isNone() && dropout != nullptr && dropout->toDouble() == 0 && causal != nullptr &&
            !causal->toBool() && repeats != nullptr && !repeats->toBool();
   }
@@ -57,12 +55,13 @@ class AttentionFlattener {
     std::vector<int64_t> leading;
     int64_t batch = 1;
     for (auto size = query.sizes->begin(); size != heads; ++size) {
-      if (!*size || **size < 1 || **size > kLargestBatch / batch) return {};
+      if (!*size || **size < 1 || **size > sdpa::kMostBlocks / batch) return {};
       batch *= **size;
       leading.push_back(**size);
     }
     if (!std::prev(query.sizes->end(), 3)->is_known()) return {};
-    for (size_t i = 1; i < kMask; ++i) {
+    // Queries, keys and values stand before the mask.
+    for (size_t i = 1; i < sdpa::kMask; ++i) {
       if (!IsLike(facts_.Of(*attention.input(i)), query)) return {};
     }
     if (OrderMayShow(*attention.output(), facts_)) return {};
@@ -80,7 +79,7 @@ class AttentionFlattener {
     const InsertionGuard here(&graph_, attention);
     graph_.SetCurrentRange(attention->range());
     std::vector<Value*> inputs(attention->inputs().begin(), attention->inputs().end());
-    for (size_t i = 0; i < kMask; ++i) inputs[i] = InFourDimensions(inputs[i], leading, attention);
+    for (size_t i = 0; i < sdpa::kMask; ++i) inputs[i] = InFourDimensions(inputs[i], leading, attention);
     Value* result = edits_.Infer(OperateLike(graph_, *attention, inputs));
     result = leading.size() == 1 ? Without(result, attention) : Apart(result, leading, attention);
     attention->output()->ReplaceAllUsesWith(result);

@@ -108,11 +108,7 @@ class LayoutPlanner {
                        images.dtype == call->weight.scalar_type() && images.device == call->weight.device();
     if (!suits || memory_.IsShared(*node->output()) || IsSmallProduct(*call, images)) return false;
     if (!facts_.Of(*node->output()).order.is_known()) {
-      // Then it may have any order, if nobody can tell.
-      if (OrderMayShow(*node->output(), facts_)) {
-        LayoutLog().debug("the order of %{} is not known, and somebody may see it", node->output()->name());
-        return false;
-      }
+      if (!MayHaveAnyOrder(*node->output())) return false;
       changes_.convolutions.push_back(node);
       return true;
     }
@@ -131,6 +127,13 @@ class LayoutPlanner {
     changes_.convolutions.push_back(node);
     changed_[node->output()] = {std::move(given[0]), {node}};
     return true;
+  }
+
+  // Of a value whose order in the baseline is not known: whether nobody can tell it.
+  bool MayHaveAnyOrder(const Value& value) const {
+    if (!OrderMayShow(value, facts_)) return true;
+    LayoutLog().debug("the order of %{} is not known, and somebody may see it", value.name());
+    return false;
   }
 
   // Whether new memory for images or volumes is never in the default order and channels-last at once.
@@ -159,8 +162,7 @@ class LayoutPlanner {
                        sequences.device == device;
     if (!suits || memory_.IsShared(*node->output())) return false;
     if (!facts_.Of(*node->output()).order.is_known()) {
-      // Then it may have any order, if nobody can tell.
-      if (!target_.FusesConvolutions(device, dtype) || OrderMayShow(*node->output(), facts_)) return false;
+      if (!target_.FusesConvolutions(device, dtype) || !MayHaveAnyOrder(*node->output())) return false;
       changes_.sequences.push_back(node);
       return true;
     }

@@ -19,13 +19,12 @@
 #include "jit/graph_edits/inferring_edits.h"
 #include "jit/graph_edits/operate.h"
 #include "jit/ir/closure.h"
+#include "jit/operators/attention_operands.h"
 #include "jit/weights/derived_constants.h"
 
 namespace hearth {
 namespace {
 
-// Of scaled_dot_product_attention.
-constexpr size_t kQueryOperand = 0, kMaskOperand = 3;
 constexpr double kHidden = -std::numeric_limits<double>::infinity();
 
 class MaskNumberer {
@@ -49,9 +48,9 @@ class MaskNumberer {
       if (IsClosure(*node)) continue;
       for (const Block* inner : node->blocks()) Walk(*inner);
       if (node->kind() != c10::aten::scaled_dot_product_attention || node->op() == nullptr) continue;
-      const ValueFacts& query = facts_.Of(*node->input(kQueryOperand));
-      if (query.dtype && IsMask(*node->input(kMaskOperand)))
-        users[{node->input(kMaskOperand)->id(), *query.dtype}].push_back(node);
+      const ValueFacts& query = facts_.Of(*node->input(sdpa::kQuery));
+      if (query.dtype && IsMask(*node->input(sdpa::kMask)))
+        users[{node->input(sdpa::kMask)->id(), *query.dtype}].push_back(node);
     }
     for (const auto& [key, nodes] : users) Replace(nodes, key.second);
   }
@@ -70,7 +69,7 @@ class MaskNumberer {
   }
 
   void Replace(const std::vector<Node*>& attentions, c10::ScalarType dtype) {
-    Value* mask = attentions[0]->input(kMaskOperand);
+    Value* mask = attentions[0]->input(sdpa::kMask);
     const at::Tensor* constant = ConstantTensor(*mask);
     if (HasOtherNumbers(constant, dtype)) return;
     if (constant == nullptr && attentions.size() < 2) return;
@@ -78,7 +77,7 @@ class MaskNumberer {
     graph_.SetCurrentRange(attentions[0]->range());
     Value* numbers = constant != nullptr ? NumbersOf(*constant, dtype) : Compute(mask, dtype);
     if (numbers == nullptr) return;
-    for (Node* attention : attentions) attention->ReplaceInput(kMaskOperand, numbers);
+    for (Node* attention : attentions) attention->ReplaceInput(sdpa::kMask, numbers);
     changed_ = true;
   }
 

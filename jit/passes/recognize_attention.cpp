@@ -14,6 +14,7 @@
 #include "jit/compiler/compilation.h"
 #include "jit/graph_edits/operate.h"
 #include "jit/ir/closure.h"
+#include "jit/operators/attention_operands.h"
 #include "jit/operators/operator.h"
 
 namespace hearth {
@@ -27,8 +28,6 @@ constexpr int64_t kWidestHead = 512;
 // Of what LibTorch's kernels on a GPU take as it lies.
 constexpr int64_t kWidestHeadOnGpu = 128;
 constexpr int64_t kHeadsComeIn = 8;
-// Of batches and of heads: a GPU starts no more blocks in a dimension.
-constexpr int64_t kMostBlocks = (int64_t{1} << 16) - 1;
 
 struct Attention {
   Value* query = nullptr;
@@ -255,7 +254,7 @@ class AttentionRecognizer {
     if (!width || *width % kHeadsComeIn != 0 || *width > kWidestHeadOnGpu) return false;
     if (!AreEqual(width, facts_.Of(*attention.value).sizes->back())) return false;
     for (size_t i = 0; i + 2 < rank; ++i) {
-      if (facts_.sizes().Likely((*facts_.Of(*attention.query).sizes)[i]).value_or(1) > kMostBlocks) return false;
+      if (facts_.sizes().Likely((*facts_.Of(*attention.query).sizes)[i]).value_or(1) > sdpa::kMostBlocks) return false;
     }
     const size_t of_key = attention.key_lies_as_query ? rank - 1 : rank - 2;
     return HasInnermost(*attention.query, rank - 1) && HasInnermost(*attention.key, of_key) &&
@@ -358,7 +357,8 @@ class AttentionRecognizer {
     if (as_one_batch) result = Infer(Operate(graph_, c10::aten::squeeze, "dim", {result, first}, product));
     // A product's result is contiguous, and these have the tokens outside of the heads.
     if (!OrderMayShow(*product->output(), facts_)) return result;
-    return Infer(Operate(graph_, c10::aten::contiguous, "", {result, first}, product));
+    Value* const format = graph_.InsertConstant(static_cast<int64_t>(at::MemoryFormat::Contiguous));
+    return Infer(Operate(graph_, c10::aten::contiguous, "", {result, format}, product));
   }
 
   // None where there is none.

@@ -26,7 +26,8 @@ namespace {
 class Speller {
  public:
   explicit Speller(Compilation& compilation)
-      : graph_(compilation.graph()),
+      : target_(compilation.target()),
+        graph_(compilation.graph()),
         facts_(compilation.facts()),
         memory_(compilation.memory()),
         edits_(graph_, compilation.facts()),
@@ -129,17 +130,19 @@ class Speller {
     if (!has_kernels_ || !groups || !AreGroupsOfGpu(images, *groups) || memory_.MayBeWritten(*x)) return nullptr;
     if (!IsOfChannels(*node->input(kWeight), images) || !IsOfChannels(*node->input(kBias), images)) return nullptr;
     if (ConstantOf(*node->input(kEpsilon)) == nullptr) return nullptr;
-    // Of another order there is no kernel.
-    if (images.rank() == 3u && !images.order.is_known() && !ConvolutionCall::OfSequences(*x->node())) return nullptr;
+    // Of an order that is not known there is no kernel; convolutions of sequences have one once layouts are chosen.
+    const bool of_sequences = images.rank() == 3u;
+    const bool gets_order = target_.FusesConvolutions(*images.device, *images.dtype) &&
+                            ConvolutionCall::OfSequences(*x->node()).has_value();
+    if (of_sequences && !images.order.is_known() && !gets_order) return nullptr;
     // LibTorch's result lies in the default order, this one as the images do.
     if (!images.order.is_default_exactly() && OrderMayShow(*node->output(), facts_)) return nullptr;
     // Facts move as others are added.
     const c10::ScalarType dtype = *images.dtype;
-    const bool of_sequences = images.rank() == 3u;
     Value* none = edits_.Infer(graph_.InsertConstant({}, c10::NoneType::get()));
-    Value* row = edits_.Constant(int64_t{2});
     const auto in_rows = [&](Value* value, Symbol symbol, const char* overload) {
-      return of_sequences ? edits_.Infer(Operate(graph_, symbol, overload, {value, row}, node)) : value;
+      if (!of_sequences) return value;
+      return edits_.Infer(Operate(graph_, symbol, overload, {value, edits_.Constant(int64_t{2})}, node));
     };
     const std::array<Value*, 6> inputs = {in_rows(x, c10::aten::unsqueeze, ""),
                                           node->input(1),
@@ -239,6 +242,7 @@ class Speller {
         graph_, symbol, "", {node->input(0), edits_.Constant(std::vector<int64_t>{*dimension}), node->input(2)}, node));
   }
 
+  const Target& target_;
   Graph& graph_;
   ValueFactTable& facts_;
   const WrittenMemory& memory_;

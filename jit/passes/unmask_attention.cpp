@@ -3,12 +3,10 @@
 #include "jit/analysis/element_bounds.h"
 #include "jit/analysis/value_fact_table.h"
 #include "jit/compiler/compilation.h"
+#include "jit/operators/attention_operands.h"
 
 namespace hearth {
 namespace {
-
-// Of scaled_dot_product_attention.
-constexpr size_t kQuery = 0, kKey = 1, kMask = 3;
 
 class Unmasker {
  public:
@@ -24,17 +22,17 @@ class Unmasker {
     for (Node* node : block) {
       for (const Block* inner : node->blocks()) Walk(*inner);
       if (node->kind() != c10::aten::scaled_dot_product_attention || node->op() == nullptr) continue;
-      if (!IsAllTrue(*node->input(kMask), facts_) || !IsOfScores(*node)) continue;
+      if (!IsAllTrue(*node->input(sdpa::kMask), facts_) || !IsOfScores(*node)) continue;
       const InsertionGuard here(&graph_, node);
-      node->ReplaceInput(kMask, graph_.InsertConstant(c10::IValue()));
+      node->ReplaceInput(sdpa::kMask, graph_.InsertConstant(c10::IValue()));
       changed_ = true;
     }
   }
 
   // Whether the mask has no dimension that the scores, [batch..., queries, keys], have not.
   bool IsOfScores(const Node& attention) {
-    const ValueFacts &query = facts_.Of(*attention.input(kQuery)), &key = facts_.Of(*attention.input(kKey));
-    const ValueFacts& mask = facts_.Of(*attention.input(kMask));
+    const ValueFacts &query = facts_.Of(*attention.input(sdpa::kQuery)), &key = facts_.Of(*attention.input(sdpa::kKey));
+    const ValueFacts& mask = facts_.Of(*attention.input(sdpa::kMask));
     if (!query.rank() || !key.rank() || !mask.rank() || *query.rank() < 2 || *key.rank() < 2 ||
         *mask.rank() > *query.rank())
       return false;
