@@ -92,6 +92,7 @@ class StrideSearch {
       if (user.op() == nullptr || user.kind() == c10::aten::stride) return true;
       if (searched_ == Searched::kAllDimensions && DependsOnOrder(user)) return true;
       if (MayCopy(user) && IsWrittenAfter(user)) return true;
+      if (ReadsShapeOnly(user.kind())) return false;
     }
     std::vector<ValueFacts> given = Infer(user);
     for (size_t i = 0; i < given.size(); ++i) {
