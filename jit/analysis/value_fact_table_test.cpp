@@ -44,19 +44,33 @@ class Program {
       i = end;
     }
     text_ = "graph(%x : Tensor, %y : Tensor, %w : Tensor, %i : Tensor, %b : Tensor, %s : Tensor):\n" + constants_ +
-            (statement.find("%xs") == std::string::npos ? "" : "  %xs : List[Tensor] = prim::ListConstruct(%x, %x)\n") +
-            (statement.find("%rows") == std::string::npos
-                 ? ""
-                 : "  %rows : List[Optional[Tensor]] = prim::ListConstruct(%i)\n") +
-            (statement.find("%columns") == std::string::npos
-                 ? ""
-                 : "  %none : NoneType = prim::Constant[value=None]()\n"
-                   "  %columns : List[Optional[Tensor]] = prim::ListConstruct(%none, %i)\n") +
-            "  %r : " + type + " = " + line + "\n  return (%r)\n";
+            ListsIn(statement) + "  %r : " + type + " = " + line + "\n  return (%r)\n";
   }
   const std::string& text() const { return text_; }
 
  private:
+  // What makes the lists that a statement names.
+  static std::string ListsIn(const std::string& statement) {
+    const std::string none = "  %none : NoneType = prim::Constant[value=None]()\n";
+    const std::string index = " : List[Optional[Tensor]] = prim::ListConstruct";
+    const std::pair<std::string, std::string> lists[] = {
+        {"%xs", "  %xs : List[Tensor] = prim::ListConstruct(%x, %x)\n"},
+        {"%rows", "  %rows" + index + "(%i)\n"},
+        {"%columns", none + "  %columns" + index + "(%none, %i)\n"},
+        {"%pixels",
+         "  %zero : int = prim::Constant[value=0]()\n  %one : Tensor = aten::select.int(%i, %zero, %zero)\n"
+         "  %pixels" +
+             index + "(%one, %i)\n"},
+        {"%corners", none + "  %corners" + index + "(%none, %none, %i, %i)\n"},
+        {"%apart", none + "  %apart" + index + "(%none, %i, %none, %i)\n"},
+    };
+    std::string made;
+    for (const auto& [name, makes] : lists) {
+      if (statement.find(name) != std::string::npos) made += makes;
+    }
+    return made;
+  }
+
   std::string constants_;
   std::string text_;
 };
@@ -364,6 +378,10 @@ const std::vector<std::pair<const char*, const char*>>& Statements() {
       {"Tensor", "aten::index.Tensor(%x, %rows)"},
       {"Tensor", "aten::index.Tensor(%i, %columns)"},
       {"Tensor", "aten::index.Tensor(%y, %columns)"},
+      {"Tensor", "aten::index.Tensor(%x, %pixels)"},
+      {"Tensor", "aten::index.Tensor(%y, %pixels)"},
+      {"Tensor", "aten::index.Tensor(%x, %corners)"},
+      {"Tensor", "aten::index.Tensor(%x, %apart)"},
       {"Tensor", "aten::nonzero(%x)"},
       {"Tensor", "aten::cat(%xs, {int:0})"},
       {"Tensor", "aten::cat(%xs, {int:2})"},

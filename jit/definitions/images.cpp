@@ -122,13 +122,16 @@ bool FollowsChannelsLast(Call& call) {
           (HasFewElements(call.sizes(), *input.sizes) && HasFewElements(call.sizes(), *call.out().sizes)));
 }
 
-// Of sequences, [batch, channels, length], on the CPU: LibTorch makes the input contiguous first and takes it for an
-// image of one row, which suggests the default format if its strides are that format's or its sizes others than 1.
+// Of sequences, [batch, channels, length], in a dtype that LibTorch has kernels of its libraries for: it makes the input
+// contiguous first and takes it for an image of one row, which suggests the default format if its strides are that
+// format's or its sizes others than 1.
 StrideOrder OrderOfSequences(Call& call) {
   const ValueFacts& input = call.in(0);
   const ValueFacts& weight = call.in(1);
-  const bool is_known =
-      input.dtype == c10::kFloat && input.device && input.device->is_cpu() && weight.default_strides();
+  if (!input.device || !input.dtype || !weight.default_strides()) return {};
+  const bool is_half = input.dtype == c10::kHalf || input.dtype == c10::kBFloat16;
+  const bool is_known = input.dtype == c10::kFloat ? input.device->is_cpu() || input.device->is_cuda()
+                                                   : is_half && input.device->is_cuda();
   const KnownSizes& sizes = *input.sizes;
   const bool suggests =
       input.default_strides() || (call.sizes().IsAtLeast(sizes[1], 2) && call.sizes().IsAtLeast(sizes[2], 2));

@@ -150,34 +150,49 @@ void Stack(Call& call) {
   if (std::ranges::any_of(parts, suggests_default)) call.GiveOrder(StrideOrder::Default(true));
 }
 
-void Index(Call& call) {
-  const ValueFacts& list = call.in(1);
+// Where tensors of ids stand in an index, and the sizes to which they are broadcast.
+struct PlacesOfIds {
+  size_t first = 0, count = 0;
+  bool are_together = true;  // in neighbouring dimensions
+  bool are_contiguous = true;
   std::optional<KnownSizes> sizes;
-  bool in_order = false;
-  if (list.kind == Kind::kList && call.in(0).rank()) {
-    size_t removed = 0, added = 0, first = 0;
-    bool known = true;
-    const ValueFacts* only = nullptr;
-    for (const ValueFacts& index : list.elements) {
-      if (index.kind == Kind::kNone) continue;
-      known &= index.is_tensor() && index.rank() && (index.dtype == c10::kLong || index.dtype == c10::kInt);
-      if (!known) break;
-      added = std::max(added, *index.rank());
-      ++removed;
-      only = &index;
-      first = static_cast<size_t>(&index - list.elements.data());
-    }
-    if (known && removed <= *call.in(0).rank()) sizes = UnknownSizes(*call.in(0).rank() - removed + added);
-    if (sizes && removed == 1 && first < *call.in(0).rank()) {
-      sizes = call.in(0).sizes;
-      const auto at = sizes->erase(sizes->begin() + static_cast<std::ptrdiff_t>(first));
-      sizes->insert(at, only->sizes->begin(), only->sizes->end());
-      in_order = only->contiguous();
-    }
+};
+
+// Null of an index with others than ids.
+std::optional<PlacesOfIds> FindIds(SizeAlgebra& algebra, const ValueFacts& index) {
+  PlacesOfIds places;
+  for (size_t i = 0; i < index.elements.size(); ++i) {
+    const ValueFacts& ids = index.elements[i];
+    if (ids.kind == Kind::kNone) continue;
+    if (!ids.is_tensor() || !ids.rank() || (ids.dtype != c10::kLong && ids.dtype != c10::kInt)) return {};
+    if (places.count == 0) places.first = i;
+    places.are_together &= places.first + places.count == i;
+    places.are_contiguous &= ids.contiguous();
+    places.sizes = places.count == 0 ? ids.sizes : Broadcast(algebra, places.sizes, ids.sizes);
+    ++places.count;
   }
+  return places;
+}
+
+void Index(Call& call) {
+  const std::optional<KnownSizes>& of_tensor = call.in(0).sizes;
+  const bool is_known = call.in(1).kind == Kind::kList && of_tensor && call.in(1).elements.size() <= of_tensor->size();
+  const std::optional<PlacesOfIds> ids = is_known ? FindIds(call.sizes(), call.in(1)) : std::nullopt;
+  std::optional<KnownSizes> sizes;
+  if (ids && ids->count > 0 && ids->sizes) {
+    // What several dimensions that are apart give stands before all others.
+    const size_t at = ids->are_together ? ids->first : 0;
+    sizes.emplace();
+    for (size_t i = 0; i < of_tensor->size(); ++i) {
+      const bool is_kept = i >= call.in(1).elements.size() || call.in(1).elements[i].kind == Kind::kNone;
+      if (is_kept) sizes->push_back((*of_tensor)[i]);
+    }
+    sizes->insert(sizes->begin() + static_cast<std::ptrdiff_t>(at), ids->sizes->begin(), ids->sizes->end());
+  }
+  const bool in_order = sizes && ids->are_together && ids->are_contiguous && call.in(0).contiguous();
   call.Give(0, call.in(0), call.in(0).dtype, std::move(sizes));
   // Of operands in that order; the strides of dimensions of one element may be any.
-  if (in_order && call.in(0).contiguous()) call.GiveOrder(StrideOrder::Default(false));
+  if (in_order) call.GiveOrder(StrideOrder::Default(false));
 }
 void IndexSelect(Call& call) {
   call.Give(0, call.in(0), call.in(0).dtype,

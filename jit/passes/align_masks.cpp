@@ -1,6 +1,7 @@
 #include "jit/passes/align_masks.h"
 
 #include <ATen/core/jit_type.h>
+#include <c10/core/MemoryFormat.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -42,38 +43,59 @@ class MaskAligner {
       return node.kind() == c10::aten::scaled_dot_product_attention && node.op() != nullptr;
     });
     for (Node* attention : attentions) {
-      if (const std::optional<int64_t> keys = UnevenRow(*attention)) Align(attention, *keys);
+      if (const std::optional<int64_t> keys = KeysOf(*attention)) Align(attention, *keys);
     }
     return changed_;
   }
 
  private:
-  // How long a row is that does not end where another may begin.
-  std::optional<int64_t> UnevenRow(const Node& attention) const {
+  // How long a row of the attention's mask is; null if it has none that a kernel may read.
+  std::optional<int64_t> KeysOf(const Node& attention) const {
     const Value& mask = *attention.input(sdpa::kMask);
     const ValueFacts &facts = facts_.Of(mask), &query = facts_.Of(*attention.input(sdpa::kQuery));
     const bool suits = facts.is_tensor() && facts.plain && facts.device && facts.dtype && facts.sizes &&
                        facts.dtype == query.dtype && target_.FusesAttention(*facts.device, *facts.dtype) &&
                        facts.sizes->size() >= 2 && !facts_.memory().MayBeWritten(mask);
-    if (!suits || !facts.sizes->back()) return {};
-    const int64_t keys = *facts.sizes->back();
-    return keys > 1 && keys % kRowsComeIn != 0 ? std::optional(keys) : std::nullopt;
+    if (!suits || !facts.sizes->back() || *facts.sizes->back() < 2) return {};
+    return *facts.sizes->back();
   }
 
   void Align(Node* attention, int64_t keys) {
     Value* const mask = attention->input(sdpa::kMask);
-    if (!IsWorth(*mask, keys)) return;
+    const bool is_longer = keys % kRowsComeIn != 0 && IsWorth(*mask, keys);
+    if (!is_longer && !IsNestedOtherwise(*mask)) return;
     Value*& aligned = aligned_[mask];
     if (aligned == nullptr) {
-      Value* const longer = Longer(mask, keys, 0);
-      const InsertionGuard here(&graph_, longer->node()->next());
+      aligned = InRows(is_longer ? Longer(mask, keys, 0) : mask);
+      const InsertionGuard here(&graph_, aligned->node()->next());
       graph_.SetCurrentRange(attention->range());
-      aligned = edits_.Infer(Operate(graph_, c10::aten::slice, "Tensor",
-                                     {longer, edits_.Constant(int64_t{-1}), edits_.Constant(int64_t{0}),
-                                      edits_.Constant(keys), edits_.Constant(int64_t{1})}));
+      if (is_longer) {
+        aligned = edits_.Infer(Operate(graph_, c10::aten::slice, "Tensor",
+                                       {aligned, edits_.Constant(int64_t{-1}), edits_.Constant(int64_t{0}),
+                                        edits_.Constant(keys), edits_.Constant(int64_t{1})}));
+      }
     }
     attention->ReplaceInput(sdpa::kMask, aligned);
     changed_ = true;
+  }
+
+  // Whether a row's numbers are known not to lie next to each other.
+  bool IsNestedOtherwise(const Value& mask) const {
+    const ValueFacts& facts = facts_.Of(mask);
+    if (!facts.order.is_known()) return false;
+    // Of dimensions of one number nobody sees where they are nested.
+    std::vector<size_t> nesting = facts.order.Nesting(facts.sizes->size());
+    while (!nesting.empty() && (*facts.sizes)[nesting.back()] == KnownSize(1)) nesting.pop_back();
+    return !nesting.empty() && nesting.back() != facts.sizes->size() - 1;
+  }
+
+  Value* InRows(Value* mask) {
+    if (!IsNestedOtherwise(*mask)) return mask;
+    const InsertionGuard here(&graph_, mask->node()->next());
+    graph_.SetCurrentRange(mask->node()->range());
+    return edits_.Infer(
+        Operate(graph_, c10::aten::contiguous, "",
+                {mask, edits_.Constant(static_cast<int64_t>(at::MemoryFormat::Contiguous))}));
   }
 
   // Whether less is copied than LibTorch copies.

@@ -32,13 +32,28 @@ bool KernelWorth::IsWorthAlone(const Node& node, const FusionSpace& space) const
     const PlaceRule& rule = *DefinitionOf(node.kind()).place;
     return space.device.is_cuda() && (rule.alone_on_gpu || (rule.joins && HasVectorsOfParts(node, space)));
   }
-  if (DefinitionOf(node.kind()).gather != nullptr || IsFilledOrCopied(node, space)) return false;
+  if (DefinitionOf(node.kind()).gather != nullptr) return space.device.is_cuda() && IsShortLookup(node);
+  if (IsFilledOrCopied(node, space)) return false;
   if (space.device.is_cpu()) return target_.threads > 1 && facts_.sizes().LeastElements(space.sizes) >= kFewestShared;
   if (!space.device.is_cuda()) return false;
   if (space.row == 0) return HasVectorsOfParts(node, space);
   if (space.row > 1) return false;
   const KnownSize length = space.sizes[space.nesting.back()];
   return length && *length <= kLongestShortRow;
+}
+
+// For so few rows of a table LibTorch has a kernel for a GPU that goes through these one after the other.
+bool KernelWorth::IsShortLookup(const Node& node) const {
+  constexpr int64_t kMostRows = 16;
+  const bool is_lookup = node.kind() == c10::aten::embedding || node.kind() == c10::aten::index_select;
+  const std::optional<Gather> gather = is_lookup ? GatherOf(node, facts_) : std::nullopt;
+  if (!gather) return false;
+  int64_t rows = 1;
+  for (const KnownSize size : *facts_.Of(*gather->ids).sizes) {
+    if (!size) return false;
+    rows *= *size;
+  }
+  return rows <= kMostRows;
 }
 
 // LibTorch fills and copies memory as fast, and in place where a tensor is no longer needed.

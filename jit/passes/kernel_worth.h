@@ -26,6 +26,7 @@ class KernelWorth {
   bool IsWorthCopying(const Node& node, const FusionSpace& space) const;
 
  private:
+  bool IsShortLookup(const Node& node) const;
   static bool IsFilledOrCopied(const Node& node, const FusionSpace& space);
   bool HasVectorsOfParts(const Node& node, const FusionSpace& space) const;
   bool JoinsVectors(const Node& node, const FusionSpace& space) const;

@@ -132,6 +132,15 @@ __device__ T ShiftRightLogical(T a, T count) {
   return count >= T(0) && count < T(8 * sizeof(T)) ? T(bits >> count) : T(0);
 }
 )"},
+      // As LibTorch's kernels end a program that asks for an element that is not there.
+      {"Within", {}, R"(
+__device__ long long Within(long long index, long long size) {
+  if ((unsigned long long)index >= (unsigned long long)size) {
+    __assertfail("index out of range", "a fused kernel", 0, "", sizeof(char));
+  }
+  return index;
+}
+)"},
       // ---- Any dtype that is computed in. A NaN is not equal to itself ----
       {"Minimum", {}, R"(
 template <class T>

@@ -123,6 +123,9 @@ class WidthFinder {
       case Opcode::kMultiply:
         if (all(fits_) && all(is_not_negative_) && IsPartOfDividend(instruction)) SetFits(instruction.result, true);
         return;
+      case Opcode::kWithin:
+        if (fits_[operands[1]]) SetFits(instruction.result, true);
+        return;
       case Opcode::kMinimum:
         if (all(fits_)) SetFits(instruction.result, all(is_not_negative_));
         return;

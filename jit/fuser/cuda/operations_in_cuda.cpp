@@ -114,6 +114,8 @@ std::string IntegerExpression(Opcode opcode, Dtype dtype, std::span<const std::s
       return call("ShiftRight");
     case Opcode::kShiftRightLogical:
       return call("ShiftRightLogical");
+    case Opcode::kWithin:
+      return Call(functions->Use("Within"), operands);
     case Opcode::kAnd:
       return logical(" & ");
     case Opcode::kOr:

@@ -88,6 +88,8 @@ class VectorPlanner {
         FollowRest(instruction);
       } else if (IsOtherLoad(instruction) && IsAlongRest(instruction)) {
         plan_.inner_accesses.insert(&instruction);
+      } else if (IsOtherLoad(instruction) && AreFixed(IndicesOf(instruction))) {
+        fixed_.insert(instruction.result);
       }
     }
   }
@@ -95,13 +97,17 @@ class VectorPlanner {
   // Whether it is a constant multiple of the width.
   bool IsMultiple(ValueId value) const { return ConstantAtTop(kernel_, value).value_or(1) % plan_.width == 0; }
 
+  bool AreFixed(std::span<const ValueId> values) const {
+    return std::ranges::all_of(values, [&](ValueId value) { return fixed_.contains(value); });
+  }
+
   void FollowRest(const Instruction& instruction) {
     const std::vector<ValueId>& operands = instruction.operands;
     const auto are = [&](size_t along, size_t multiple) {
       return operands.size() == 2 && along_.contains(operands[along]) && IsMultiple(operands[multiple]);
     };
     // Vectors begin at multiples of the width, so that such a number is never within one.
-    const bool is_fixed = std::ranges::all_of(operands, [&](ValueId operand) { return fixed_.contains(operand); }) ||
+    const bool is_fixed = AreFixed(operands) ||
                           (instruction.opcode == Opcode::kLess && are(0, 1)) ||
                           (instruction.opcode == Opcode::kLessOrEqual && are(1, 0));
     const bool is_along = (instruction.opcode == Opcode::kAdd && (are(0, 1) || are(1, 0))) ||

@@ -42,7 +42,7 @@
 //
 // Views, broadcasts and transpositions are index arithmetic and strides; a gather loads with an index that was loaded;
 // padding and concatenation are kLoadIf. Indices are within the sizes wherever a load or store runs: what cannot be
-// proved is the program's to check. Strides are in elements, and may be 0 or negative.
+// proved is the program's to check, or kWithin's. Strides are in elements, and may be 0 or negative.
 //
 // The whole grammar of the text is in printer.h.
 //

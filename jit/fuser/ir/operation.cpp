@@ -36,6 +36,7 @@ constexpr std::array<OperationInfo, kNumOpcodes> kOperations = {{
     {"shift_left", 2, kInteger},
     {"shift_right", 2, kInteger},
     {"shift_right_logical", 2, kInteger},
+    {"within", 2, kIndex},
     {"equal", 2, kComputedOrBool},
     {"not_equal", 2, kComputedOrBool},
     {"less", 2, kComputedOrBool},
@@ -104,6 +105,8 @@ bool Takes(OperandKind kind, Dtype dtype) {
       return IsInteger(dtype) || dtype == Dtype::kBool;
     case kInteger:
       return IsInteger(dtype);
+    case kIndex:
+      return dtype == Dtype::kInt64;
     case kFloating:
       return IsFloating(dtype) && !IsReduced(dtype);
   }

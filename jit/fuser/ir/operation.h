@@ -60,6 +60,11 @@ enum class Opcode : uint8_t {
   kShiftRight,         // signed integers keep their sign; the sign everywhere where the count is no such
   kShiftRightLogical,  // of an integer as if it were unsigned; 0 where the count is no such
 
+  // ---- i64 ----
+  // The first operand, an index from 0 to less than the second. Where it is another number a GPU stops the program with
+  // an error; elsewhere the program has looked at it before, and the result is unspecified.
+  kWithin,
+
   // ---- Comparisons: operands of one dtype, b1 among them; the result is b1 ----
   kEqual,
   kNotEqual,
@@ -109,6 +114,7 @@ enum class OperandKind : uint8_t {
   kComputedOrBool,  // and b1
   kIntegerOrBool,
   kInteger,
+  kIndex,     // i64
   kFloating,  // f32, f64
 };
 

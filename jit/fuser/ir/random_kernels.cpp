@@ -358,7 +358,8 @@ class CaseGenerator {
   Opcode AnyOpcode(Dtype dtype) {
     for (;;) {
       const auto opcode = static_cast<Opcode>(Below(static_cast<size_t>(kFirstFunction)));
-      if (opcode < Opcode::kAdd || IsComparison(opcode) || opcode == Opcode::kSelect) continue;
+      const bool picks = opcode == Opcode::kSelect || opcode == Opcode::kWithin;
+      if (opcode < Opcode::kAdd || IsComparison(opcode) || picks) continue;
       if (Takes(InfoOf(opcode).operands, dtype)) return opcode;
     }
   }
@@ -478,6 +479,7 @@ class CaseGenerator {
             OneIn(3) ? k_.Integer(static_cast<int64_t>(Below(100))) : Expression(Dtype::kInt64, 1, around);
         --gather_depth_;
         indices.push_back(k_.Call(Opcode::kRemainder, {any, size.id}));
+        if (OneIn(2)) indices.back() = k_.Call(Opcode::kWithin, {indices.back(), size.id});
       }
     }
     if (condition != kNoValue) return k_.LoadIf(condition, buffer.id, indices);

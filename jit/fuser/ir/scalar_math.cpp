@@ -108,6 +108,8 @@ Bits ComputeInteger(Opcode opcode, Dtype dtype, Bits a, Bits b) {
     case Opcode::kShiftRight:
     case Opcode::kShiftRightLogical:
       return ShiftInteger(opcode, dtype, x, y);
+    case Opcode::kWithin:
+      return a;
     default:
       return 0;
   }

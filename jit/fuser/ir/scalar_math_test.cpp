@@ -187,8 +187,8 @@ TEST(ScalarMathTest, EveryOperationIsComparedWithAtenButThoseThatItHasNot) {
   for (size_t i = static_cast<size_t>(Opcode::kAdd); i < kNumOpcodes; ++i) {
     const auto opcode = static_cast<Opcode>(i);
     const bool compared = AtenOperators().contains(opcode);
-    const bool closed_form =
-        opcode == Opcode::kFma || opcode == Opcode::kShiftRightLogical || opcode == Opcode::kSelect;
+    const bool closed_form = opcode == Opcode::kFma || opcode == Opcode::kShiftRightLogical ||
+                             opcode == Opcode::kWithin || opcode == Opcode::kSelect;
     EXPECT_NE(compared, closed_form) << InfoOf(opcode).name;
   }
 }

@@ -96,6 +96,8 @@ LlvmScalar ComputeInteger(Opcode opcode, Dtype dtype, std::span<const LlvmScalar
     case Opcode::kShiftRight:
     case Opcode::kShiftRightLogical:
       return Shift(opcode, a, b, is_unsigned);
+    case Opcode::kWithin:
+      return a;
     case Opcode::kLess:
     case Opcode::kLessOrEqual:
       if (is_unsigned) return CompareUnsigned(opcode, a, b);

@@ -136,6 +136,12 @@ bool GivesRowsInOrder(const Node& node, const FusionSpace& space, ValueFactTable
   return nesting == OutsideOfRows(space);
 }
 
+// On a GPU the kernel looks at the ids itself: of a tensor with one element it would not.
+bool MayPick(const Node& node, c10::Device device, ValueFactTable& facts) {
+  const std::optional<Gather> gather = GatherOf(node, facts);
+  return gather && (device.is_cpu() || (*facts.Of(*gather->tensor).sizes)[gather->dimension] != 1);
+}
+
 std::optional<FusionSpace> SpaceOf(const Node& node, ValueFactTable& facts) {
   const OperatorDefinition& definition = DefinitionOf(node.kind());
   if (node.op() == nullptr || node.outputs().size() != 1) return {};
@@ -144,8 +150,7 @@ std::optional<FusionSpace> SpaceOf(const Node& node, ValueFactTable& facts) {
   const bool is_reduction = IsReduction(node);
   const ValueFacts& known = facts.Of(is_reduction ? *node.input(0) : *node.output());
   if (!IsReadable(known)) return {};
-  // A GPU's operator reports an id that is out of range when it comes to it.
-  if (definition.gather != nullptr && (!known.device->is_cpu() || !GatherOf(node, facts))) return {};
+  if (definition.gather != nullptr && !MayPick(node, *known.device, facts)) return {};
   FusionSpace space{*known.device, *known.sizes, NestingOf(known)};
   space.moves = definition.place != nullptr;
   space.reads_little = !ReadsMemory(node) && ReadsLittle(node, space.sizes, facts);

@@ -109,7 +109,10 @@ TEST(GathersTest, IdsForEachElement) {
 TEST(GathersTest, HaveNoKernel) {
   const at::Tensor x = at::randn({2, 5, 3}), ids = at::randint(2, {2, 4, 3}, at::kLong);
   EXPECT_TRUE(Lower(kGather, x, ids));
-  EXPECT_FALSE(Lower(kGather, x, ids, c10::Device(c10::kCUDA, 0)));
+  // Nothing would look at ids of a single element.
+  const c10::Device gpu(c10::kCUDA, 0);
+  EXPECT_TRUE(Lower(kSelect, x, at::tensor({0, 0}), gpu));
+  EXPECT_FALSE(Lower(kSelect, x.slice(1, 0, 1).contiguous(), at::tensor({0, 0}), gpu));
   EXPECT_FALSE(Lower(kGather, x, ids.slice(2, 0, 2)));
   EXPECT_FALSE(Lower(kIndex, x, at::ones({5}, at::kBool)));
   EXPECT_FALSE(Lower(kEmbedding, x, ids));
@@ -123,6 +126,8 @@ TEST(GathersTest, TheCallLooksAtIds) {
   EXPECT_EQ(Lower(kSelect, x, at::tensor({1, 2}))->signature.ids, (std::vector<Ids>{{1, 0, 1, /*from_end=*/false}}));
   EXPECT_EQ(Lower(kIndex, x, at::tensor({1, 2}))->signature.ids, (std::vector<Ids>{{1, 0, 1, /*from_end=*/true}}));
   EXPECT_TRUE(Lower(kTakeAlong, x, at::zeros({2, 1, 4}, at::kLong))->signature.ids.empty());
+  // On a GPU the kernel itself does.
+  EXPECT_TRUE(Lower(kSelect, x, at::tensor({1, 2}), c10::Device(c10::kCUDA, 0))->signature.ids.empty());
 }
 
 }  // namespace

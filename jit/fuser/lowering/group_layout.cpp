@@ -185,7 +185,8 @@ bool GroupLayout::AddGathered(const Node& node) {
     tensor->extents.emplace(kPicked, static_cast<uint16_t>(signature_.extents.size()));
     signature_.extents.push_back({number, dimension});
   }
-  if (gather->range != IdRange::kAny)
+  // On a GPU the kernel itself looks at each id when it comes to it.
+  if (gather->range != IdRange::kAny && space_.device.is_cpu())
     signature_.ids.push_back(
         {static_cast<uint16_t>(number + 1), number, dimension, gather->range == IdRange::kFromEnd});
   tensor->mover = ids->mover = &node;
@@ -397,8 +398,9 @@ void GroupLayout::Declare() {
   std::iota(all.begin(), all.end(), 0);
   for (Input& input : inputs_) {
     for (const auto& [dimension, extent] : input.extents) {
-      input.sizes.emplace(dimension, space_.device.is_cuda() ? builder_.Integer(signature_.extents[extent].size)
-                                                             : SizeSymbol({extent}));
+      const int64_t size = signature_.extents[extent].size;
+      const bool is_constant = space_.device.is_cuda() && size != KernelSignature::kAnySize;
+      input.sizes.emplace(dimension, is_constant ? builder_.Integer(size) : SizeSymbol({extent}));
     }
     signature_.inputs.push_back({input.operand, SignatureOf(input)});
     const fuser::Dtype dtype = *KernelDtype(*facts_.Of(*input.value).dtype);

@@ -205,7 +205,8 @@ class Lowering {
         Scalar(builder_, builder_.Load(ids.buffer, layout_.Indices(ids, point_, {}))).To(fuser::Dtype::kInt64);
     const IdRange range = GatherOf(node, facts_)->range;
     if (range == IdRange::kAny) return id.With(fuser::Opcode::kRemainder, count);
-    return range == IdRange::kFromEnd ? Select(id < 0, id + count, id) : id;
+    const Scalar from_start = range == IdRange::kFromEnd ? Select(id < 0, id + count, id) : id;
+    return layout_.space().device.is_cuda() ? from_start.With(fuser::Opcode::kWithin, count) : from_start;
   }
 
   Scalar PickedElement(const Node& node) {

@@ -59,7 +59,7 @@ struct KernelSignature {
     bool operator==(const Symbol&) const = default;
   };
 
-  // The elements of the input `ids` are looked at before the kernel runs: each is the number of one of the input
+  // On a CPU the elements of the input `ids` are looked at before the kernel runs: each is the number of one of the input
   // `tensor`'s elements along the dimension, from 0 on, or else the call raises.
   struct Ids {
     uint16_t ids;
