@@ -155,6 +155,7 @@ struct PlacesOfIds {
   size_t first = 0, count = 0;
   bool are_together = true;  // in neighbouring dimensions
   bool are_contiguous = true;
+  bool are_exact = true;  // likewise in the strides of dimensions of one
   std::optional<KnownSizes> sizes;
 };
 
@@ -168,6 +169,7 @@ std::optional<PlacesOfIds> FindIds(SizeAlgebra& algebra, const ValueFacts& index
     if (places.count == 0) places.first = i;
     places.are_together &= places.first + places.count == i;
     places.are_contiguous &= ids.contiguous();
+    places.are_exact &= ids.default_strides();
     places.sizes = places.count == 0 ? ids.sizes : Broadcast(algebra, places.sizes, ids.sizes);
     ++places.count;
   }
@@ -190,9 +192,10 @@ void Index(Call& call) {
     sizes->insert(sizes->begin() + static_cast<std::ptrdiff_t>(at), ids->sizes->begin(), ids->sizes->end());
   }
   const bool in_order = sizes && ids->are_together && ids->are_contiguous && call.in(0).contiguous();
+  const bool is_exact = in_order && ids->are_exact && call.in(0).default_strides();
   call.Give(0, call.in(0), call.in(0).dtype, std::move(sizes));
-  // Of operands in that order; the strides of dimensions of one element may be any.
-  if (in_order) call.GiveOrder(StrideOrder::Default(false));
+  // Of operands in that order; the strides of dimensions of one element may be any where these have odd ones.
+  if (in_order) call.GiveOrder(StrideOrder::Default(is_exact));
 }
 void IndexSelect(Call& call) {
   call.Give(0, call.in(0), call.in(0).dtype,

@@ -92,8 +92,22 @@ class DimensionSort {
     const size_t outer = first_is_outer ? first : second, inner = first_is_outer ? second : first;
     const bool is_longer =
         algebra_.IsAtLeast(sizes_[inner], 2) && (nested.is_exact() || algebra_.IsAtLeast(sizes_[outer], 2));
-    if (!is_longer) return Answer::kUnknown;
-    return first_is_outer ? Answer::kFirstIsOuter : Answer::kSecondIsOuter;
+    if (is_longer) return first_is_outer ? Answer::kFirstIsOuter : Answer::kSecondIsOuter;
+    const bool are_equal = operand.order.is_exact() && AreOnes(operand, std::min(place(first), place(second)) + 1,
+                                                               std::max(place(first), place(second)) + 1, extra);
+    if (!are_equal) return Answer::kUnknown;
+    // Of equal strides the dimension with more elements is the outer one, which is asked of the first alone.
+    if (!first_is_outer) return algebra_.IsAtLeast(sizes_[second], 1) ? Answer::kNothing : Answer::kUnknown;
+    if (sizes_[first] == 1) return Answer::kNothing;
+    return algebra_.IsAtLeast(sizes_[first], 2) ? Answer::kFirstIsOuter : Answer::kUnknown;
+  }
+
+  // Whether the dimensions from one level of an operand's nesting to before another one have one element each.
+  template <class Level>
+  bool AreOnes(const ValueFacts& operand, Level from, Level to, size_t extra) const {
+    return std::all_of(from, to, [&](const PartOrder::Level& level) {
+      return (*operand.sizes)[level.dimension] == 1 && sizes_[level.dimension + extra] == 1;
+    });
   }
 
   std::optional<bool> IsExpanded(const ValueFacts& operand, size_t dimension) const {

@@ -276,15 +276,27 @@ class Simplifier {
     return node.op() != nullptr && (node.kind() == c10::aten::expand || node.kind() == c10::aten::expand_as);
   }
 
-  // Whether the user's result is the same if input `i` has not been expanded: another one has all of its sizes already.
-  // A dimension more might have a stride that the order of the result depends on.
+  // Whether the user's result is the same if input `i` has not been expanded: other operands have the sizes to which it
+  // was. A dimension more might have a stride that the order of the result depends on.
   bool IsExpandedAlike(const Node& user, size_t i, const ValueFacts& from) const {
     const ValueFacts& to = facts_.Of(*user.output());
     if (!from.plain || !from.sizes || !to.sizes || from.sizes->size() != to.sizes->size()) return false;
     const auto fits = [](KnownSize size, KnownSize all) { return size.is_known() && (size == 1 || size == all); };
     if (!std::ranges::equal(*from.sizes, *to.sizes, fits)) return false;
+    for (size_t dimension = 0; dimension < to.sizes->size(); ++dimension) {
+      const bool is_expanded = (*from.sizes)[dimension] != (*to.sizes)[dimension];
+      if (is_expanded && !IsSizeOfOther(user, i, dimension, *to.sizes)) return false;
+    }
+    return true;
+  }
+
+  // Whether another operand than input `i` has the size that its user's result has in a dimension.
+  bool IsSizeOfOther(const Node& user, size_t i, size_t dimension, const KnownSizes& result) const {
     for (size_t other = 0; other < user.inputs().size(); ++other) {
-      if (other != i && HasSizesOf(facts_.Of(*user.input(other)), to)) return true;
+      const ValueFacts& facts = facts_.Of(*user.input(other));
+      if (other == i || !facts.is_tensor() || !facts.sizes || facts.sizes->size() > result.size()) continue;
+      const size_t missing = result.size() - facts.sizes->size();
+      if (dimension >= missing && (*facts.sizes)[dimension - missing] == result[dimension]) return true;
     }
     return false;
   }
