@@ -165,6 +165,9 @@ class Layers(torch.nn.Module):
         self.first, self.second = (torch.nn.Conv2d(16, 16, 3, padding=1) for _ in range(2))
         self.grouped = torch.nn.Conv2d(16, 16, 3, padding=1, groups=16)
         self.pixel = torch.nn.Conv2d(64, 64, 1)
+        self.groups = torch.nn.Conv2d(16, 32, 1, groups=2)
+        self.groups_of_sequences = torch.nn.Conv1d(16, 16, 1, groups=2)
+        self.bare_groups = torch.nn.Conv1d(16, 32, 1, groups=2, bias=False)
         self.tokens = torch.nn.Linear(16, 24)
         self.lstm = torch.nn.LSTM(16, 12, num_layers=2, bidirectional=True, batch_first=True)
         self.gru = torch.nn.GRU(16, 12)
@@ -184,9 +187,12 @@ class Layers(torch.nn.Module):
         mixed = torch.nn.functional.gelu(self.tokens(steps)).transpose(1, 2)
         remembered, (last, memory) = self.lstm(steps)
         recalled, state = self.gru(steps)
+        sequences = steps.transpose(1, 2)
+        grouped = torch.nn.functional.gelu(self.groups_of_sequences(sequences)) + sequences
         return (torch.relu(self.linear(rows)), torch.relu(self.first(images)), torch.relu(self.second(images) + images),
                 self.first(images), torch.relu(self.pixel(pixels)), self.grouped(images), mixed.contiguous(),
-                torch.relu(remembered) + 1, last * 2 + memory, recalled.sigmoid() * recalled, state + 1, self.attend(steps))
+                torch.relu(remembered) + 1, last * 2 + memory, recalled.sigmoid() * recalled, state + 1, self.attend(steps),
+                torch.nn.functional.silu(self.groups(images)), grouped, torch.relu(self.bare_groups(grouped)))
 
 
 class SharedTensor:

@@ -64,11 +64,11 @@ std::optional<bool> IsTransposedConvolution(const Node& node) {
   return is_plain ? std::optional(false) : std::nullopt;
 }
 
-bool ConvolutionCall::IsOfPixels() const {
+bool ConvolutionCall::IsOfSinglePixels() const {
   const auto are = [](const std::vector<int64_t>& numbers, int64_t all) {
     return std::ranges::all_of(numbers, [all](int64_t number) { return number == all; });
   };
-  return groups == 1 && weight.size(2) == 1 && weight.size(3) == 1 && are(stride, 1) && are(padding, 0);
+  return weight.size(2) == 1 && weight.size(3) == 1 && are(stride, 1) && are(padding, 0);
 }
 
 std::optional<ConvolutionCall> ConvolutionCall::Of(const Node& node) { return CallOf(node, c10::aten::conv2d, 2); }

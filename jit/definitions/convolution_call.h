@@ -21,8 +21,10 @@ struct ConvolutionCall {
   int64_t groups = 1;
 
   bool is_of_volumes() const { return weight.dim() == 5; }
+  // Of images: whether each pixel of the result is computed of that of the image in the same place alone.
+  bool IsOfSinglePixels() const;
   // Of images: whether each pixel of the result is that of the image in the same place, multiplied with a matrix.
-  bool IsOfPixels() const;
+  bool IsOfPixels() const { return groups == 1 && IsOfSinglePixels(); }
 
   // What aten::conv2d or a convolution of images that is not transposed is told beside its input. Null if the node
   // calls none, if its weight or a setting is no constant, or if LibTorch would not accept them.

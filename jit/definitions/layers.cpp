@@ -29,6 +29,19 @@ void Linear(Call& call) {
   call.GiveOrder(StrideOrder::Default(true));
 }
 
+// Layers side by side, of a weight [groups, inputs, outputs].
+void GroupedLinear(Call& call) {
+  std::optional<KnownSizes> sizes = call.in(0).sizes;
+  const std::optional<KnownSizes>& weight = call.in(1).sizes;
+  if (sizes && !sizes->empty() && weight && weight->size() == 3) {
+    sizes->back() = call.sizes().Multiply(weight->front(), weight->back());
+  } else {
+    sizes.reset();
+  }
+  call.Give(0, call.in(0), Same(call.in(0), call.in(1)), std::move(sizes));
+  call.GiveOrder(StrideOrder::Default(true));
+}
+
 // Of an input's columns.
 void LeftLinear(Call& call) {
   std::optional<KnownSizes> sizes = call.in(0).sizes;
@@ -246,6 +259,7 @@ using enum OperatorClass;
 const OperatorDefinition kDefinitions[] = {
     {.name = "aten::linear", .kind = kProduct, .facts = Linear, .autocast = AutocastPolicy::kReduced},
     {.name = "hearth::linear", .kind = kProduct, .facts = Linear, .into = {"", "hearth::linear", "into"}},
+    {.name = "hearth::grouped_linear", .kind = kProduct, .facts = GroupedLinear},
     {.name = "hearth::left_linear", .kind = kProduct, .facts = LeftLinear, .into = {"", "hearth::left_linear", "into"}},
     {.name = "aten::matmul",
      .kind = kProduct,

@@ -20,7 +20,7 @@ std::span<const NativeEntry> NativeOperators() {
           native::PoolingNatives(),        native::RecurrenceNatives(),     native::FusedNatives(),
           native::GpuConvolutionNatives(), native::GroupNormNatives(),      native::GroupScalesNatives(),
           native::UpsamplingNatives(),     native::CopyNatives(),           native::ReductionNatives(),
-          native::SoftmaxNatives(),        native::SpreadChannelsNatives()}) {
+          native::SoftmaxNatives(),        native::SpreadChannelsNatives(), native::GroupedLinearNatives()}) {
       entries.insert(entries.end(), part.begin(), part.end());
     }
     return entries;

@@ -105,6 +105,7 @@ std::span<const NativeEntry> AttentionNatives();
 std::span<const NativeEntry> EmbeddingNatives();
 std::span<const NativeEntry> GroupNormNatives();
 std::span<const NativeEntry> GroupScalesNatives();
+std::span<const NativeEntry> GroupedLinearNatives();
 std::span<const NativeEntry> PoolingNatives();
 std::span<const NativeEntry> RecurrenceNatives();
 std::span<const NativeEntry> ReductionNatives();

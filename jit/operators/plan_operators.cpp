@@ -23,6 +23,7 @@ constexpr const char* kSchemas[] = {
     "hearth::group_scales(Tensor images, int groups, Tensor? weight, Tensor? bias, float eps, Tensor? added) -> "
     "(Tensor, "
     "Tensor)",
+    "hearth::grouped_linear(Tensor input, Tensor weight) -> Tensor",
     "hearth::linear(Tensor input, Tensor weight, Any planned, Tensor? bias, str epilogue) -> Tensor",
     "hearth::linears(Tensor input, Tensor weight, Tensor? bias, int[] outputs) -> Tensor[]",
     "hearth::linear.into(Tensor input, Tensor weight, Any planned, Tensor? bias, str epilogue, Tensor(a!) memory) "

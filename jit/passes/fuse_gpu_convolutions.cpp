@@ -32,6 +32,7 @@ namespace {
 
 const Symbol kConvolutionRelu = Symbol::fromQualString("aten::cudnn_convolution_relu");
 const Symbol kConvolutionAddRelu = Symbol::fromQualString("aten::cudnn_convolution_add_relu");
+const Symbol kGroupedLinear = Symbol::fromQualString("hearth::grouped_linear");
 
 constexpr size_t kBias = 2;   // among a convolution's operands
 constexpr size_t kAdded = 5;  // among those of hearth::group_scales
@@ -47,10 +48,19 @@ bool IsOfTiles(const ConvolutionCall& call) {
          call.stride[0] == call.weight.size(2) && call.stride[1] == call.weight.size(3) && call.weight.size(1) % 8 != 0;
 }
 
+// Of single pixels in groups that tensor cores take as they are: cuDNN computes these group by group.
+bool IsOfGroups(const ConvolutionCall& call) {
+  return call.groups > 1 && call.IsOfSinglePixels() && call.weight.size(1) % 8 == 0 &&
+         call.weight.size(0) / call.groups % 8 == 0;
+}
+
 bool IsOnePixel(const ValueFacts& image) {
   return image.sizes && image.sizes->size() == 4 && (*image.sizes)[2] == KnownSize(1) &&
          (*image.sizes)[3] == KnownSize(1);
 }
+
+// Whether the channels of each pixel lie one after the other.
+bool LiesInPixels(const ValueFacts& image) { return image.order.is_channels_last() || IsOnePixel(image); }
 
 class GpuFuser {
  public:
@@ -95,6 +105,7 @@ class GpuFuser {
     const ValueFacts& image = facts_.Of(*node->input(0));
     // As in squeeze-and-excitation: a library of products has kernels for few rows.
     if ((IsOnePixel(image) || IsOfTiles(call)) && TryLinear(node, call)) return;
+    if (IsOfGroups(call) && TryGroups(node, call)) return;
     if (call.groups == 1 && (TryRelu(node, call) || TryAddition(node, call))) return;
     if (ConstantOf(*node->input(kBias))->isNone()) return;
     if (!TryLinear(node, call) && fuses_) PeelBias(node);
@@ -165,7 +176,7 @@ class GpuFuser {
     const ValueFacts& of_input = facts_.Of(*node->input(0));
     if (IsOfTiles(call)) {
       if (!AreTiled(of_input, call) || !facts_.Of(*node->output()).order.is_channels_last()) return false;
-    } else if (!call.IsOfPixels() || (!of_input.order.is_channels_last() && !IsOnePixel(of_input))) {
+    } else if (!call.IsOfPixels() || !LiesInPixels(of_input)) {
       return false;
     }
     Node* relu = IsOnePixel(of_input) ? OnlyUser(*node) : nullptr;
@@ -181,12 +192,37 @@ class GpuFuser {
     Value* layer = edits_.Infer(
         Operate(graph_, c10::aten::linear, "", {windows, edits_.Constant(matrix.front()), node->input(kBias)}, node));
     if (last != node) layer = edits_.Infer(Operate(graph_, c10::aten::relu, "", {layer}, last));
-    Value* image =
-        Operate(graph_, c10::aten::permute, "", {layer, edits_.Constant(std::vector<int64_t>{0, 3, 1, 2})}, node);
-    image->SetName(last->output()->name());
-    Replace(last, image);
+    ReplaceByImage(last, layer);
     if (last != node) node->Destroy();
     return changed_ = true;
+  }
+
+  bool TryGroups(Node* node, const ConvolutionCall& call) {
+    if (!LiesInPixels(facts_.Of(*node->input(0)))) return false;
+    const std::vector<at::Tensor> matrices =
+        derived_.Get(c10::str("matrices of ", call.groups, " groups"), {call.weight}, [&] {
+          const at::NoGradGuard no_gradients;
+          const at::Tensor layers = call.weight.detach().reshape({call.groups, -1, call.weight.size(1)});
+          return std::vector<at::Tensor>{layers.transpose(1, 2).contiguous()};
+        });
+    if (matrices.empty()) return false;
+    Node* bare = ConstantOf(*node->input(kBias))->isNone() ? node : PeelBias(node);
+    if (bare == nullptr) return false;
+    const InsertionGuard here(&graph_, bare);
+    graph_.SetCurrentRange(bare->range());
+    Value* pixels = Permuted(bare->input(0), {0, 2, 3, 1}, bare);
+    Value* layers =
+        edits_.Infer(Operate(graph_, kGroupedLinear, "", {pixels, edits_.Constant(matrices.front())}, bare));
+    ReplaceByImage(bare, layers);
+    return changed_ = true;
+  }
+
+  // By the image whose pixels, [batch, rows, columns, channels], were computed.
+  void ReplaceByImage(Node* node, Value* pixels) {
+    Value* image =
+        Operate(graph_, c10::aten::permute, "", {pixels, edits_.Constant(std::vector<int64_t>{0, 3, 1, 2})}, node);
+    image->SetName(node->output()->name());
+    Replace(node, image);
   }
 
   static bool AreTiled(const ValueFacts& image, const ConvolutionCall& call) {
@@ -212,7 +248,8 @@ class GpuFuser {
     return edits_.Infer(Operate(graph_, c10::aten::permute, "", {value, edits_.Constant(dims)}, like));
   }
 
-  void PeelBias(Node* node) {
+  // Gives the convolution without its bias; null, and nothing is changed, where there is no room for another bias.
+  Node* PeelBias(Node* node) {
     const at::Tensor channels = ConstantOf(*node->input(kBias))->toTensor();
     at::Tensor bias = channels.detach().view({1, -1, 1, 1});
     std::vector<Node*> views;
@@ -227,13 +264,14 @@ class GpuFuser {
     }
     const std::vector<at::Tensor> of_images =
         derived_.Get("bias of images " + c10::str(bias.sizes()), {channels}, [&] { return std::vector{bias}; });
-    if (of_images.empty()) return;
+    if (of_images.empty()) return nullptr;
 
     const InsertionGuard here(&graph_, node);
     graph_.SetCurrentRange(node->range());
     std::vector<Value*> operands(node->inputs().begin(), node->inputs().end());
     operands[kBias] = edits_.Infer(graph_.InsertConstant({}, c10::NoneType::get()));
     Value* bare = edits_.Infer(OperateLike(graph_, *node, operands));
+    Node* const convolution = bare->node();
     std::vector<Node*> replaced = {node};
     // LibTorch picks one of several libraries for a depthwise convolution, and with it the order of the result: who
     // asks for this one gets it before the addition.
@@ -260,16 +298,23 @@ class GpuFuser {
     for (size_t i = replaced.size(); i-- > 0;) replaced[i]->Destroy();
     if (views.empty()) GiveToScales(sum, bare, added);
     changed_ = true;
+    return convolution;
   }
 
   // What a bias of images, [1, channels, 1, 1] or a view of that, is in a view of the images; undefined where the node
   // is none that goes over to the bias.
   at::Tensor SeenBy(const Node& view, const at::Tensor& bias) const {
+    const std::optional<KnownSizes>& sizes = facts_.Of(*view.output()).sizes;
     // Otherwise it may raise.
-    if (!facts_.Of(*view.output()).sizes) return {};
+    if (!sizes) return {};
     if (view.kind() == c10::aten::permute) {
       const c10::IValue* dims = ConstantOf(*view.input(1));
       return dims != nullptr && dims->isIntList() ? bias.permute(dims->toIntVector()) : at::Tensor();
+    }
+    if (view.kind() == c10::aten::squeeze) {
+      const std::optional<int64_t> dim = view.inputs().size() == 2 ? IntegerOf(*view.input(1)) : std::nullopt;
+      const bool drops_it = dim && sizes->size() + 1 == static_cast<size_t>(bias.dim());
+      return drops_it ? bias.squeeze(*dim) : at::Tensor();
     }
     const bool is_transpose = view.kind() == c10::aten::transpose, is_flatten = view.kind() == c10::aten::flatten;
     const std::optional<int64_t> a = is_transpose || is_flatten ? IntegerOf(*view.input(1)) : std::nullopt;
