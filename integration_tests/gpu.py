@@ -169,6 +169,7 @@ class Layers(torch.nn.Module):
         self.groups_of_sequences = torch.nn.Conv1d(16, 16, 1, groups=2)
         self.bare_groups = torch.nn.Conv1d(16, 32, 1, groups=2, bias=False)
         self.tokens = torch.nn.Linear(16, 24)
+        self.kernels = torch.nn.Linear(16, 18)
         self.lstm = torch.nn.LSTM(16, 12, num_layers=2, bidirectional=True, batch_first=True)
         self.gru = torch.nn.GRU(16, 12)
         self.register_buffer("bias", torch.randn(2, 49, 49))
@@ -182,6 +183,13 @@ class Layers(torch.nn.Module):
         scores = (scores.view(2, 2, 2, 49, 49) + self.mask.unsqueeze(1).unsqueeze(0)).view(-1, 2, 49, 49)
         return (scores.softmax(-1) @ heads).transpose(1, 2).reshape(4, 49, 16)
 
+    def convolve(self, steps):
+        """A convolution of sequences with a kernel for each step and each of two heads, as ConvBERT has it."""
+        windows = torch.nn.functional.unfold(steps.transpose(1, 2).contiguous().unsqueeze(-1), [9, 1], padding=[4, 0])
+        windows = windows.transpose(1, 2).reshape(steps.size(0), -1, 16, 9).reshape(-1, 8, 9)
+        kernels = self.kernels(steps).reshape(-1, 9, 1).softmax(1)
+        return torch.matmul(windows, kernels).reshape(-1, steps.size(1), 16)
+
     def forward(self, rows, images, pixels):
         steps = images.flatten(2).transpose(1, 2)
         mixed = torch.nn.functional.gelu(self.tokens(steps)).transpose(1, 2)
@@ -192,7 +200,9 @@ class Layers(torch.nn.Module):
         return (torch.relu(self.linear(rows)), torch.relu(self.first(images)), torch.relu(self.second(images) + images),
                 self.first(images), torch.relu(self.pixel(pixels)), self.grouped(images), mixed.contiguous(),
                 torch.relu(remembered) + 1, last * 2 + memory, recalled.sigmoid() * recalled, state + 1, self.attend(steps),
-                torch.nn.functional.silu(self.groups(images)), grouped, torch.relu(self.bare_groups(grouped)))
+                torch.nn.functional.silu(self.groups(images)), grouped, torch.relu(self.bare_groups(grouped)),
+                self.convolve(steps), torch.nn.functional.unfold(images, 3, dilation=2, padding=1, stride=2),
+                torch.nn.functional.unfold(images, 3, padding=1).transpose(1, 2).contiguous() * 2)
 
 
 class SharedTensor:

@@ -1,7 +1,7 @@
 // Operators that pick elements of a tensor along one of its dimensions by the numbers in another tensor, the ids:
-// embedding, index_select, index by one tensor, gather, take_along_dim. A fused kernel reads the elements where they are:
-// on a CPU once its call has looked at all ids (fuser/runtime/kernel_signature.h), on a GPU it looks at each itself and
-// ends as LibTorch's do where one is out of range.
+// embedding, index_select, index by one tensor, gather, take_along_dim. A fused kernel reads the elements where they
+// are: on a CPU once its call has looked at all ids (fuser/runtime/kernel_signature.h), on a GPU it looks at each
+// itself and ends as LibTorch's do where one is out of range.
 #pragma once
 
 #include <cstddef>

@@ -122,9 +122,9 @@ bool FollowsChannelsLast(Call& call) {
           (HasFewElements(call.sizes(), *input.sizes) && HasFewElements(call.sizes(), *call.out().sizes)));
 }
 
-// Of sequences, [batch, channels, length], in a dtype that LibTorch has kernels of its libraries for: it makes the input
-// contiguous first and takes it for an image of one row, which suggests the default format if its strides are that
-// format's or its sizes others than 1.
+// Of sequences, [batch, channels, length], in a dtype that LibTorch has kernels of its libraries for: it makes the
+// input contiguous first and takes it for an image of one row, which suggests the default format if its strides are
+// that format's or its sizes others than 1.
 StrideOrder OrderOfSequences(Call& call) {
   const ValueFacts& input = call.in(0);
   const ValueFacts& weight = call.in(1);

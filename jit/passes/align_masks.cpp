@@ -93,9 +93,8 @@ class MaskAligner {
     if (!IsNestedOtherwise(*mask)) return mask;
     const InsertionGuard here(&graph_, mask->node()->next());
     graph_.SetCurrentRange(mask->node()->range());
-    return edits_.Infer(
-        Operate(graph_, c10::aten::contiguous, "",
-                {mask, edits_.Constant(static_cast<int64_t>(at::MemoryFormat::Contiguous))}));
+    return edits_.Infer(Operate(graph_, c10::aten::contiguous, "",
+                                {mask, edits_.Constant(static_cast<int64_t>(at::MemoryFormat::Contiguous))}));
   }
 
   // Whether less is copied than LibTorch copies.

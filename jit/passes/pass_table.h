@@ -55,6 +55,7 @@
 #include "jit/passes/scalar_tensors.h"
 #include "jit/passes/simplify_views.h"
 #include "jit/passes/sink.h"
+#include "jit/passes/small_products.h"
 #include "jit/passes/specialize.h"
 #include "jit/passes/specialize_profile.h"
 #include "jit/passes/spell_out.h"
@@ -64,6 +65,7 @@
 #include "jit/passes/spread_convolutions.h"
 #include "jit/passes/unmask_attention.h"
 #include "jit/passes/unroll_loops.h"
+#include "jit/passes/window_views.h"
 
 namespace hearth {
 
@@ -182,6 +184,9 @@ inline constexpr Pass kPasses[] = {
     {.name = "scalar_tensors", .run = ForwardScalarTensors, .help = "numbers that become tensors and numbers again"},
     {.name = "simplify_views", .run = SimplifyViews, .help = "combines views and removes those that change nothing"},
     {.name = "sink", .run = SinkIntoBranches, .help = "moves nodes into the only branch that uses them"},
+    {.name = "small_products",
+     .run = SumSmallProducts,
+     .help = "products of batches on a GPU that have few terms become sums, also of windows of images"},
     {.name = "specialize", .run = Specialize, .help = "inlines calls, binds self and folds what that decides"},
     {.name = "specialize_profile", .run = SpecializeProfile, .help = "speculates on a profile, behind guards"},
     {.name = "spell_out", .run = SpellOut, .help = "operators without kernels become those that have them"},
@@ -193,6 +198,7 @@ inline constexpr Pass kPasses[] = {
      .help = "transposed convolutions become convolutions whose channels are spread over pixels"},
     {.name = "unmask_attention", .run = UnmaskAttention, .help = "attention with a mask that hides nothing has none"},
     {.name = "unroll_loops", .run = UnrollLoops, .help = "unrolls small loops of known trip counts"},
+    {.name = "window_views", .run = ViewWindows, .help = "windows of images on a GPU are copied out of a view"},
 };
 
 // Null if there is none.

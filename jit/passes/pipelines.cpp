@@ -29,7 +29,10 @@ void OptimizeWeights(Compilation& plan) {
   has_constants |= run("align_masks");
   if (has_constants) run("fold_constant_tensors");
   run("make_linears");
+  bool has_views = run("small_products");
   run("dead_plan_code");
+  has_views |= run("window_views");
+  if (has_views) run("simplify_views");
   // The second of an attention's layers is given what the first one's is made of.
   for (int round = 0; round < kMaxRounds && run("mix_heads"); ++round) {
   }

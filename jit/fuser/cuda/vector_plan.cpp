@@ -107,8 +107,7 @@ class VectorPlanner {
       return operands.size() == 2 && along_.contains(operands[along]) && IsMultiple(operands[multiple]);
     };
     // Vectors begin at multiples of the width, so that such a number is never within one.
-    const bool is_fixed = AreFixed(operands) ||
-                          (instruction.opcode == Opcode::kLess && are(0, 1)) ||
+    const bool is_fixed = AreFixed(operands) || (instruction.opcode == Opcode::kLess && are(0, 1)) ||
                           (instruction.opcode == Opcode::kLessOrEqual && are(1, 0));
     const bool is_along = (instruction.opcode == Opcode::kAdd && (are(0, 1) || are(1, 0))) ||
                           (instruction.opcode == Opcode::kSubtract && are(0, 1));

@@ -59,8 +59,8 @@ struct KernelSignature {
     bool operator==(const Symbol&) const = default;
   };
 
-  // On a CPU the elements of the input `ids` are looked at before the kernel runs: each is the number of one of the input
-  // `tensor`'s elements along the dimension, from 0 on, or else the call raises.
+  // On a CPU the elements of the input `ids` are looked at before the kernel runs: each is the number of one of the
+  // input `tensor`'s elements along the dimension, from 0 on, or else the call raises.
   struct Ids {
     uint16_t ids;
     uint16_t tensor;
