@@ -164,6 +164,7 @@ void CapturedPlan::Publish(std::unique_ptr<Copy> copy) {
 
 void CapturedPlan::Refuse(const std::string& reason) {
   CaptureLog().info("a plan's runs stay as they are, not recorded: {}", reason);
+  taken_.store(true, std::memory_order_relaxed);
   const std::lock_guard lock(mutex_);
   refused_ = reason;
 }

@@ -4,7 +4,7 @@
 // What is recorded is what one run asked of the GPU, whatever the host found out meanwhile. It stands for every run of
 // the plan because the plan is for one exact shape, the arguments that are not tensors are compared with the recorded
 // ones, and a run that looks at what tensors hold would wait for the GPU, which cannot be recorded. Whoever uses this
-// sees to the rest: runs that touch no state, draw nothing at random, write no argument and do nothing but answer.
+// sees to the rest: runs that touch no state, and none where the plan has a reason not to be recorded (side_effect.h).
 #pragma once
 
 #include <ATen/core/ivalue.h>
@@ -46,6 +46,8 @@ class CapturedPlan {
   // True once, to whoever then calls Record or PutBack.
   bool TakeTurn();
   void PutBack();
+  // Its runs are never recorded, for a reason that people are told. Before anybody has taken the turn, or by who has.
+  void Refuse(const std::string& reason);
 
   // A run of the plan's code, on a stream.
   using PlanRun = std::function<c10::IValue(std::vector<c10::IValue> arguments, const c10::Stream& stream)>;
@@ -73,7 +75,6 @@ class CapturedPlan {
   std::unique_ptr<Copy> RecordCopy(const PlanRun& run, std::vector<c10::IValue> arguments, size_t own) const;
   void RecordFirst(const PlanRun& run, std::vector<c10::IValue> arguments, size_t own);
   void Publish(std::unique_ptr<Copy> copy);
-  void Refuse(const std::string& reason);
 
   const CaptureSettings settings_;
   std::vector<std::unique_ptr<Copy>> all_;  // the first copies_ of them may be read

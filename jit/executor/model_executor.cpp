@@ -9,12 +9,10 @@
 #include "jit/analysis/effects.h"
 #include "jit/analysis/state_accesses.h"
 #include "jit/analysis/written_memory.h"
-#include "jit/definitions/node_effects.h"
 #include "jit/executor/batch_proof.h"
 #include "jit/executor/code_builder.h"
 #include "jit/executor/replayed_run.h"
 #include "jit/executor/side_effect.h"
-#include "jit/ir/contains.h"
 #include "jit/ir/graph.h"
 #include "jit/ir/symbols.h"
 #include "jit/passes/pipelines.h"
@@ -62,11 +60,7 @@ ModelExecutor::ModelExecutor(std::shared_ptr<CompilationUnit> unit, c10::intrusi
     entry.uses_self = !entry.baseline->inputs()[0]->uses().empty();
     const FunctionEffects acts = effects_->Of(*entry.baseline);
     entry.repeatable = entry.plan.empty() && !acts.random && !acts.seeds && !acts.acts && !acts.writes_constants;
-    const Block& block = *entry.baseline->block();
-    const bool writes_arguments = effects_->WritesArguments(*entry.baseline);
-    entry.leaves_arguments = !writes_arguments && entry.state_write.empty();
-    entry.replayable =
-        entry.repeatable && !writes_arguments && !Contains(block, sym::kFork) && !MayRecordGradients(block);
+    entry.leaves_arguments = !effects_->WritesArguments(*entry.baseline) && entry.state_write.empty();
   }
   MakeTiers(tiers);
 }
@@ -155,7 +149,7 @@ ShadowRuns::Call ModelExecutor::ShadowCallOf(const Method& method, const std::sh
 
 bool ModelExecutor::MayReplay(const Method& method, const PlanChoice& choice, std::span<const c10::IValue> arguments,
                               const CallSettings& settings) const {
-  if (choice.plan == nullptr || choice.plan->captured() == nullptr || !method.replayable || !settings.stream)
+  if (choice.plan == nullptr || choice.plan->captured() == nullptr || !method.plan.empty() || !settings.stream)
     return false;
   // Who asks how a run went, or makes a guard fail, wants a run of the code.
   if (choice.observed != nullptr || choice.failing_guard >= 0 || settings.report != nullptr) return false;

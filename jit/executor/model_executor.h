@@ -48,8 +48,6 @@ class ModelExecutor : public std::enable_shared_from_this<ModelExecutor> {
     bool repeatable = false;
     // Whether a run neither writes to its arguments nor keeps any of their memory.
     bool leaves_arguments = false;
-    // Whether what one run asks of a GPU may stand for other runs with arguments alike.
-    bool replayable = false;
     std::string state_write = {};  // as StateWriteOf says it
 
     const std::string& name() const { return function->name(); }

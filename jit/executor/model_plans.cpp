@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "jit/executor/execution_plan.h"
+#include "jit/executor/side_effect.h"
 
 namespace hearth {
 
@@ -13,7 +14,7 @@ ModelPlans::ModelPlans(TierSettings settings, const std::vector<Method>& methods
       cache_(settings_.budget, methods.size(), settings_.cache) {
   for (const Method& method : methods) {
     methods_.push_back(
-        {method.name, method.baseline->inputs().size(),
+        {method.name, method.baseline->inputs().size(), method.baseline, method.effects,
          std::make_unique<PlanCompiler>(*method.baseline, method.name, settings_.fail_guards.has_value(), &derived_,
                                         state_writes, method.effects, totals_, settings_.kernels)});
   }
@@ -29,6 +30,12 @@ std::shared_ptr<const ExecutionPlan> ModelPlans::Generate(size_t method, Optimis
                                                           CompileProgress* progress) const {
   if (settings_.capture && !optimised.origin.shape.empty()) {
     optimised.origin.captured = std::make_shared<CapturedPlan>(*settings_.capture);
+    const CompiledMethod& of = methods_[method];
+    // A plan may have lost what its baseline has in branches that it never takes, as warnings are.
+    const std::string reason = ReasonNotToRecord(*optimised.graph, *of.effects);
+    if (!reason.empty() && !ReasonNotToRecord(*of.baseline, *of.effects).empty()) {
+      optimised.origin.captured->Refuse(reason);
+    }
   }
   std::unique_ptr<const ExecutionPlan> plan = compiler(method).Generate(std::move(optimised), progress);
   if (settings_.disposal == nullptr) return plan;

@@ -57,6 +57,8 @@ class ModelPlans {
   struct CompiledMethod {
     std::string name;
     size_t inputs;
+    const Graph* baseline;
+    const UnitEffects* effects;
     std::unique_ptr<PlanCompiler> compiler;
   };
 

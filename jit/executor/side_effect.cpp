@@ -4,6 +4,8 @@
 
 #include "jit/definitions/node_effects.h"
 #include "jit/interpreter/bailout_record.h"
+#include "jit/ir/contains.h"
+#include "jit/ir/symbols.h"
 
 namespace hearth {
 namespace {
@@ -59,6 +61,13 @@ std::string SideEffectOf(const Graph& graph, const UnitEffects& effects) {
     if (const Node* node = FindNode(*graph.block(), effects, kind.effect)) return kind.text + At(*node);
   }
   return effects.Of(graph).writes_constants ? "writes a constant of its code" : "";
+}
+
+std::string ReasonNotToRecord(const Graph& graph, const UnitEffects& effects) {
+  if (std::string effect = SideEffectOf(graph, effects); !effect.empty()) return effect;
+  if (effects.WritesArguments(graph)) return "writes its arguments";
+  if (Contains(*graph.block(), sym::kFork)) return "forks";
+  return MayRecordGradients(*graph.block()) ? "may record gradients" : "";
 }
 
 }  // namespace hearth

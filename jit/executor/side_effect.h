@@ -18,4 +18,8 @@ std::string StateWriteOf(const MethodState& state);
 // none.
 std::string SideEffectOf(const Graph& graph, const UnitEffects& effects);
 
+// Why what one run of a plan asks of a GPU does not stand for runs with arguments alike: "draws random numbers
+// (aten::rand at model.py:12)", "writes its arguments". Empty where it does, as far as no state is touched.
+std::string ReasonNotToRecord(const Graph& graph, const UnitEffects& effects);
+
 }  // namespace hearth

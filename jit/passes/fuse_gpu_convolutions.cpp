@@ -198,7 +198,8 @@ class GpuFuser {
   }
 
   bool TryGroups(Node* node, const ConvolutionCall& call) {
-    if (!LiesInPixels(facts_.Of(*node->input(0)))) return false;
+    // Of an image in another order cuDNN makes one in this order first, too.
+    if (!facts_.Of(*node->output()).order.is_channels_last() && !IsOnePixel(facts_.Of(*node->input(0)))) return false;
     const std::vector<at::Tensor> matrices =
         derived_.Get(c10::str("matrices of ", call.groups, " groups"), {call.weight}, [&] {
           const at::NoGradGuard no_gradients;
@@ -211,6 +212,10 @@ class GpuFuser {
     const InsertionGuard here(&graph_, bare);
     graph_.SetCurrentRange(bare->range());
     Value* pixels = Permuted(bare->input(0), {0, 2, 3, 1}, bare);
+    if (!LiesInPixels(facts_.Of(*bare->input(0)))) {
+      Value* format = edits_.Constant(static_cast<int64_t>(at::MemoryFormat::Contiguous));
+      pixels = edits_.Infer(Operate(graph_, c10::aten::contiguous, "", {pixels, format}, bare));
+    }
     Value* layers =
         edits_.Infer(Operate(graph_, kGroupedLinear, "", {pixels, edits_.Constant(matrices.front())}, bare));
     ReplaceByImage(bare, layers);
