@@ -26,8 +26,7 @@ std::string RefusalOf(const std::string& body) {
   const std::vector<c10::IValue> arguments{at::zeros({2, 3})};
   const ArgumentSpec spec = ArgumentSpec::Of(arguments).value();
   const ExactShape shape = ExactShape::Of(arguments).value();
-  const auto plan =
-      plans.Generate(0, plans.compiler(0).Optimise({.spec = spec, .shape = &shape}, nullptr), nullptr);
+  const auto plan = plans.Generate(0, plans.compiler(0).Optimise({.spec = spec, .shape = &shape}, nullptr), nullptr);
   CapturedPlan& captured = *plan->captured();
   EXPECT_EQ(captured.TakeTurn(), captured.Describe().refused.empty());
   return captured.Describe().refused;
