@@ -17,7 +17,7 @@ class KernelWorth {
   // A kernel of nothing but this node, whose space it is. What one operator does, LibTorch's does as well, but where
   // - of several threads of a processor, ours are sooner awake (support/worker_threads.h);
   // - rows are short on a GPU, where its kernels are made for long ones;
-  // - its kernels for a GPU load single elements and ours vectors, or are several.
+  // - its kernels for a GPU load single elements and ours vectors, or are several, or look rows up one by one.
   bool IsWorthAlone(const Node& node, const FusionSpace& space) const;
   // A kernel that reads elements in other places (definitions/place_rules.h) in the place of a copy of them.
   bool IsWorthMoving(const Node& node, const FusionSpace& space) const;
