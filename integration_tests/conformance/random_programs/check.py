@@ -220,7 +220,7 @@ def _compare_once(source, programs, archive, hearth, unoptimized=()):
             break
         got = hearth_outcome(line, str(output))
         found = difference(expected, got, skip)
-        if found and source.module is None and _is_python(loaded.python, source, program, index, expected, got):
+        if found and source.module is None and _is_python(loaded.python, source, program, index, expected, got, hearth.device):
             facts["call: as Python, where torch.jit is not"] += 1
             found = None
         found = found or (plans and _fault(plans, at, source))
@@ -264,10 +264,10 @@ def _fault(plans, at, source):
     ).fault
 
 
-def _is_python(module, source, program, index, expected, got):
+def _is_python(module, source, program, index, expected, got, device):
     """Whether hearth does what Python itself does, an error's class aside: torch.jit's compiler loses writes to what a
     branch or a loop may have replaced. Python may print what it answers in another way."""
-    arguments = list(source.calls(program))[index]
+    arguments = _on(device, list(source.calls(program))[index])
     python = call(getattr(module, program.name), arguments, {}, 0)
     if python.kind != "value":
         return got.kind == "raised" and _words(got.message) == _words(python.message)
@@ -292,9 +292,12 @@ def _error(message):
     return f"{name}: {words}" if name == "RuntimeError" else name
 
 
+def _on(device, arguments):
+    return arguments if device == "cpu" else to(device, arguments)
+
+
 def _expected(function, arguments, device):
-    if device != "cpu":
-        arguments = to(device, arguments)
+    arguments = _on(device, arguments)
     shared = tuple(by_reference(argument) for argument in arguments)
     outcome = call(function, shared, {}, 0)
     if outcome.kind == "refused":
