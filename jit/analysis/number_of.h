@@ -1,10 +1,11 @@
-// The number that a Value is in every run.
+// The number, or the numbers, that a Value is in every run.
 #pragma once
 
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "jit/analysis/written_memory.h"
 #include "jit/definitions/node_effects.h"
@@ -16,6 +17,12 @@ namespace hearth {
 inline std::optional<int64_t> IntegerOf(const Value& value) {
   const c10::IValue* constant = ConstantOf(value);
   return constant != nullptr && constant->isInt() ? std::optional(constant->toInt()) : std::nullopt;
+}
+
+// A constant list of integers.
+inline std::optional<std::vector<int64_t>> IntegersOf(const Value& value) {
+  const c10::IValue* constant = ConstantOf(value);
+  return constant != nullptr && constant->isIntList() ? std::optional(constant->toIntVector()) : std::nullopt;
 }
 
 // A trace has numbers as tensors without dimensions, which lie where the model was loaded to.

@@ -16,13 +16,11 @@ bool SwapsDimensions(const Node& node, size_t rank, size_t first, size_t second)
                                 b = Dimension(IntegerOf(*node.input(2)), rank);
     return (a == first && b == second) || (a == second && b == first);
   }
-  const c10::IValue* order = node.kind() == c10::aten::permute ? ConstantOf(*node.input(1)) : nullptr;
-  if (order == nullptr || !order->isIntList()) return false;
-  const std::vector<int64_t> dims = order->toIntVector();
-  if (dims.size() != rank) return false;
+  const auto dims = node.kind() == c10::aten::permute ? IntegersOf(*node.input(1)) : std::nullopt;
+  if (!dims || dims->size() != rank) return false;
   for (size_t i = 0; i < rank; ++i) {
     const size_t expected = i == first ? second : i == second ? first : i;
-    if (Dimension(dims[i], rank) != expected) return false;
+    if (Dimension((*dims)[i], rank) != expected) return false;
   }
   return true;
 }

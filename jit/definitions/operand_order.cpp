@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -93,8 +94,9 @@ class DimensionSort {
     const bool is_longer =
         algebra_.IsAtLeast(sizes_[inner], 2) && (nested.is_exact() || algebra_.IsAtLeast(sizes_[outer], 2));
     if (is_longer) return first_is_outer ? Answer::kFirstIsOuter : Answer::kSecondIsOuter;
-    const bool are_equal = operand.order.is_exact() && AreOnes(operand, std::min(place(first), place(second)) + 1,
-                                                               std::max(place(first), place(second)) + 1, extra);
+    const auto behind_outer = std::min(place(first), place(second)) + 1;
+    const auto behind_inner = std::max(place(first), place(second)) + 1;
+    const bool are_equal = operand.order.is_exact() && AreOnes(operand, {behind_outer, behind_inner}, extra);
     if (!are_equal) return Answer::kUnknown;
     // Of equal strides the dimension with more elements is the outer one, which is asked of the first alone.
     if (!first_is_outer) return algebra_.IsAtLeast(sizes_[second], 1) ? Answer::kNothing : Answer::kUnknown;
@@ -102,10 +104,9 @@ class DimensionSort {
     return algebra_.IsAtLeast(sizes_[first], 2) ? Answer::kFirstIsOuter : Answer::kUnknown;
   }
 
-  // Whether the dimensions from one level of an operand's nesting to before another one have one element each.
-  template <class Level>
-  bool AreOnes(const ValueFacts& operand, Level from, Level to, size_t extra) const {
-    return std::all_of(from, to, [&](const PartOrder::Level& level) {
+  // Whether these dimensions of an operand have one element each, in the result, too.
+  bool AreOnes(const ValueFacts& operand, std::span<const PartOrder::Level> levels, size_t extra) const {
+    return std::ranges::all_of(levels, [&](const PartOrder::Level& level) {
       return (*operand.sizes)[level.dimension] == 1 && sizes_[level.dimension + extra] == 1;
     });
   }

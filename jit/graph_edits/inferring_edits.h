@@ -1,6 +1,10 @@
 // Nodes that a pass makes while it goes on asking for facts: those of what it made are known at once.
 #pragma once
 
+#include <c10/core/MemoryFormat.h>
+
+#include <cstdint>
+
 #include "jit/analysis/value_fact_table.h"
 #include "jit/graph_edits/operate.h"
 #include "jit/ir/graph.h"
@@ -31,6 +35,12 @@ class InferringEdits {
     Value* no = Constant(false);
     return Infer(Operate(graph_, c10::aten::to, "dtype",
                          {x, Constant(static_cast<int64_t>(dtype)), no, no, Constant(c10::IValue())}, like));
+  }
+
+  // `x` in the default order: itself where it lies so, else a copy.
+  Value* Contiguous(Value* x, const Node* like = nullptr) const {
+    Value* format = Constant(static_cast<int64_t>(c10::MemoryFormat::Contiguous));
+    return Infer(Operate(graph_, c10::aten::contiguous, "", {x, format}, like));
   }
 
  private:

@@ -1,7 +1,6 @@
 #include "jit/passes/align_masks.h"
 
 #include <ATen/core/jit_type.h>
-#include <c10/core/MemoryFormat.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -93,8 +92,7 @@ class MaskAligner {
     if (!IsNestedOtherwise(*mask)) return mask;
     const InsertionGuard here(&graph_, mask->node()->next());
     graph_.SetCurrentRange(mask->node()->range());
-    return edits_.Infer(Operate(graph_, c10::aten::contiguous, "",
-                                {mask, edits_.Constant(static_cast<int64_t>(at::MemoryFormat::Contiguous))}));
+    return edits_.Contiguous(mask);
   }
 
   // Whether less is copied than LibTorch copies.

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "jit/analysis/number_of.h"
 #include "jit/analysis/value_fact_table.h"
 #include "jit/compiler/compilation.h"
 #include "jit/definitions/node_effects.h"
@@ -23,11 +24,9 @@ using Numbers = std::vector<int64_t>;
 
 // One for each dimension, of which one may stand for all.
 std::optional<Numbers> NumbersOf(const Value& value, size_t count) {
-  const c10::IValue* constant = ConstantOf(value);
-  if (constant == nullptr || !constant->isIntList()) return {};
-  Numbers numbers = constant->toIntVector();
-  if (numbers.size() == 1) numbers.resize(count, numbers.front());
-  return numbers.size() == count ? std::optional(std::move(numbers)) : std::nullopt;
+  std::optional<Numbers> numbers = IntegersOf(value);
+  if (numbers && numbers->size() == 1) numbers->resize(count, numbers->front());
+  return numbers && numbers->size() == count ? numbers : std::nullopt;
 }
 
 class PaddingWriter {

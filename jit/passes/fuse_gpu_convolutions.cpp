@@ -18,13 +18,13 @@
 #include "jit/definitions/activation_call.h"
 #include "jit/definitions/convolution_call.h"
 #include "jit/definitions/node_effects.h"
-#include "jit/fuser/runtime/kernel_source.h"
 #include "jit/graph_edits/inferring_edits.h"
 #include "jit/graph_edits/operate.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 #include "jit/operators/operator.h"
 #include "jit/operators/registry.h"
+#include "jit/passes/gpu_kernels.h"
 #include "jit/weights/derived_constants.h"
 
 namespace hearth {
@@ -72,7 +72,7 @@ class GpuFuser {
         memory_(compilation.memory()),
         private_(graph_, compilation.memory().aliases()),
         derived_(*compilation.weights()),
-        fuses_(compilation.inputs().kernels != nullptr && compilation.inputs().kernels->device() == c10::kCUDA) {}
+        fuses_(MakesGpuKernels(compilation)) {}
 
   bool Run() {
     const std::vector<Node*> found = NodesOutsideClosures(*graph_.block(), [](const Node& node) {
@@ -212,10 +212,7 @@ class GpuFuser {
     const InsertionGuard here(&graph_, bare);
     graph_.SetCurrentRange(bare->range());
     Value* pixels = Permuted(bare->input(0), {0, 2, 3, 1}, bare);
-    if (!LiesInPixels(facts_.Of(*bare->input(0)))) {
-      Value* format = edits_.Constant(static_cast<int64_t>(at::MemoryFormat::Contiguous));
-      pixels = edits_.Infer(Operate(graph_, c10::aten::contiguous, "", {pixels, format}, bare));
-    }
+    if (!LiesInPixels(facts_.Of(*bare->input(0)))) pixels = edits_.Contiguous(pixels, bare);
     Value* layers =
         edits_.Infer(Operate(graph_, kGroupedLinear, "", {pixels, edits_.Constant(matrices.front())}, bare));
     ReplaceByImage(bare, layers);
@@ -313,8 +310,8 @@ class GpuFuser {
     // Otherwise it may raise.
     if (!sizes) return {};
     if (view.kind() == c10::aten::permute) {
-      const c10::IValue* dims = ConstantOf(*view.input(1));
-      return dims != nullptr && dims->isIntList() ? bias.permute(dims->toIntVector()) : at::Tensor();
+      const std::optional<std::vector<int64_t>> dims = IntegersOf(*view.input(1));
+      return dims ? bias.permute(*dims) : at::Tensor();
     }
     if (view.kind() == c10::aten::squeeze) {
       const std::optional<int64_t> dim = view.inputs().size() == 2 ? IntegerOf(*view.input(1)) : std::nullopt;

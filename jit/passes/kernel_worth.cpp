@@ -1,8 +1,11 @@
 #include "jit/passes/kernel_worth.h"
 
 #include <ATen/core/jit_type.h>
+#include <c10/util/accumulate.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "jit/definitions/definition.h"
@@ -48,12 +51,8 @@ bool KernelWorth::IsShortLookup(const Node& node) const {
   const bool is_lookup = node.kind() == c10::aten::embedding || node.kind() == c10::aten::index_select;
   const std::optional<Gather> gather = is_lookup ? GatherOf(node, facts_) : std::nullopt;
   if (!gather) return false;
-  int64_t rows = 1;
-  for (const KnownSize size : *facts_.Of(*gather->ids).sizes) {
-    if (!size) return false;
-    rows *= *size;
-  }
-  return rows <= kMostRows;
+  const std::optional<std::vector<int64_t>> ids = ConstantsOf(facts_.Of(*gather->ids).sizes);
+  return ids && c10::multiply_integers(*ids) <= kMostRows;
 }
 
 // LibTorch fills and copies memory as fast, and in place where a tensor is no longer needed.

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "jit/analysis/number_of.h"
 #include "jit/analysis/value_fact_table.h"
 #include "jit/analysis/visible_strides.h"
 #include "jit/compiler/compilation.h"
@@ -37,9 +38,7 @@ struct Mix {
 };
 
 bool Permutes(const Node& node, const std::vector<int64_t>& dims) {
-  if (node.kind() != c10::aten::permute) return false;
-  const c10::IValue* given = ConstantOf(*node.input(1));
-  return given != nullptr && given->isIntList() && given->toIntVector() == dims;
+  return node.kind() == c10::aten::permute && IntegersOf(*node.input(1)) == dims;
 }
 
 class HeadMixer {

@@ -1,8 +1,9 @@
 #include "jit/passes/small_products.h"
 
+#include <c10/util/accumulate.h>
+
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -13,10 +14,10 @@
 #include "jit/compiler/compilation.h"
 #include "jit/definitions/fact_rules.h"
 #include "jit/definitions/node_effects.h"
-#include "jit/fuser/runtime/kernel_source.h"
 #include "jit/graph_edits/inferring_edits.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
+#include "jit/passes/gpu_kernels.h"
 #include "jit/passes/window_call.h"
 
 namespace hearth {
@@ -41,10 +42,6 @@ bool KeepsSequence(const Node& node) {
   if (kind == c10::aten::flatten || kind == c10::aten::unflatten || kind == c10::aten::contiguous) return true;
   return (kind == c10::aten::view || kind == c10::aten::reshape) &&
          node.input(1)->type()->kind() == c10::TypeKind::ListType;
-}
-
-int64_t CountOf(const Sizes& sizes) {
-  return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
 }
 
 class Summer {
@@ -89,7 +86,7 @@ class Summer {
   static bool IsSmall(const Sizes& left, const Sizes& right) {
     if (left.size() != right.size() || left.back() != right[right.size() - 2]) return false;
     if (!std::equal(left.begin(), left.end() - 2, right.begin())) return false;
-    if (CountOf(Sizes(left.begin(), left.end() - 2)) < kFewestProducts) return false;
+    if (c10::multiply_integers(left.begin(), left.end() - 2) < kFewestProducts) return false;
     return left.back() >= 2 && left.back() <= kMostTerms && (right.back() == 1 || left[left.size() - 2] == 1);
   }
 
@@ -217,7 +214,8 @@ class Summer {
     const std::optional<Sizes> before = ConstantsOf(from.sizes), after = ConstantsOf(facts_.Of(*node.output()).sizes);
     if (rearranges) return after.has_value();
     const bool finds_view = kind == c10::aten::reshape || kind == c10::aten::contiguous;
-    return before && after && CountOf(*before) == CountOf(*after) && (finds_view || from.contiguous());
+    return before && after && c10::multiply_integers(*before) == c10::multiply_integers(*after) &&
+           (finds_view || from.contiguous());
   }
 
   // Images with the channels innermost in memory, without axes of one element.
@@ -235,9 +233,7 @@ class Summer {
     }
     order.push_back(channels);
     Value* turned = edits_.Infer(Operate(graph_, c10::aten::permute, "", {images, edits_.Constant(order)}, like));
-    if (facts_.Of(*turned).contiguous()) return turned;
-    Value* format = edits_.Constant(static_cast<int64_t>(c10::MemoryFormat::Contiguous));
-    return edits_.Infer(Operate(graph_, c10::aten::contiguous, "", {turned, format}, like));
+    return facts_.Of(*turned).contiguous() ? turned : edits_.Contiguous(turned, like);
   }
 
   // The same elements as they lay before they were copied to another order.
@@ -276,9 +272,6 @@ class Summer {
 
 }  // namespace
 
-bool SumSmallProducts(Compilation& compilation) {
-  if (compilation.inputs().kernels == nullptr || compilation.inputs().kernels->device() != c10::kCUDA) return false;
-  return Summer(compilation).Run();
-}
+bool SumSmallProducts(Compilation& compilation) { return MakesGpuKernels(compilation) && Summer(compilation).Run(); }
 
 }  // namespace hearth

@@ -6,10 +6,10 @@
 #include "jit/analysis/value_fact_table.h"
 #include "jit/compiler/compilation.h"
 #include "jit/definitions/fact_rules.h"
-#include "jit/fuser/runtime/kernel_source.h"
 #include "jit/graph_edits/inferring_edits.h"
 #include "jit/ir/closure.h"
 #include "jit/operators/operator.h"
+#include "jit/passes/gpu_kernels.h"
 
 namespace hearth {
 namespace {
@@ -31,7 +31,7 @@ std::optional<std::vector<int64_t>> SizesOfCopy(const Node& reshape, const Value
 }  // namespace
 
 bool SplitReshapes(Compilation& compilation) {
-  if (compilation.inputs().kernels == nullptr || compilation.inputs().kernels->device() != c10::kCUDA) return false;
+  if (!MakesGpuKernels(compilation)) return false;
   Graph& graph = compilation.graph();
   ValueFactTable& facts = compilation.facts();
   const InferringEdits edits(graph, facts);
@@ -41,8 +41,7 @@ bool SplitReshapes(Compilation& compilation) {
     if (!sizes) continue;
     const InsertionGuard here(&graph, node);
     graph.SetCurrentRange(node->range());
-    Value* format = edits.Constant(static_cast<int64_t>(c10::MemoryFormat::Contiguous));
-    Value* copy = edits.Infer(Operate(graph, c10::aten::contiguous, "", {node->input(0), format}, node));
+    Value* copy = edits.Contiguous(node->input(0), node);
     Value* view = edits.Infer(Operate(graph, c10::aten::view, "", {copy, edits.Constant(*sizes)}, node));
     view->SetName(node->output()->name());
     node->output()->ReplaceAllUsesWith(view);

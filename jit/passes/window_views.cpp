@@ -8,10 +8,10 @@
 #include "jit/analysis/value_fact_table.h"
 #include "jit/analysis/visible_strides.h"
 #include "jit/compiler/compilation.h"
-#include "jit/fuser/runtime/kernel_source.h"
 #include "jit/graph_edits/inferring_edits.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
+#include "jit/passes/gpu_kernels.h"
 #include "jit/passes/window_call.h"
 
 namespace hearth {
@@ -118,9 +118,6 @@ class Viewer {
 
 }  // namespace
 
-bool ViewWindows(Compilation& compilation) {
-  if (compilation.inputs().kernels == nullptr || compilation.inputs().kernels->device() != c10::kCUDA) return false;
-  return Viewer(compilation).Run();
-}
+bool ViewWindows(Compilation& compilation) { return MakesGpuKernels(compilation) && Viewer(compilation).Run(); }
 
 }  // namespace hearth
