@@ -6,12 +6,13 @@ import threading
 from typing import Dict, Tuple
 
 import grpc
+import hearth
 import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
-from integration_tests import rest
+from integration_tests import native, rest
 from integration_tests.daemon import eventually, put_model
 from integration_tests.serving import LONG, Stream, fails, in_flight, tensor
 
@@ -204,6 +205,31 @@ def test_requests_of_several_rows_and_of_rest_join(server, client, crowd):
     assert [one.as_numpy("1").tolist() for one in made] == [[4, 4], [4], [4]]
 
 
+def test_calls_of_the_native_service_join_however_they_are_written(server, client, crowd, protocol):
+    with server.channel() as channel:
+        methods = native.NativeClient(protocol, channel)
+
+        def call(*args, **kwargs):
+            return crowd.submit(methods.call, "together", "forward", *args, **kwargs)
+
+        joins = crowd.submit(client.infer, "together", [rows(1), rounds(0)], client_timeout=60)
+        made = answers([call(torch.tensor([[2.0]]), 0), call(x=torch.tensor([[3.0], [4.0]]), rounds=0)])
+        assert [[part.tolist() for part in one] for one in made] == [[[[4]], [4]], [[[6], [8]], [4, 4]]]
+        assert joins.result().as_numpy("1").tolist() == [4]
+
+
+def test_nested_values_are_joined(server, crowd, protocol):
+    with server.channel() as channel:
+        methods = native.NativeClient(protocol, channel)
+
+        def call(value):
+            return methods.call("parts", "forward", {"a": torch.full([1, 2], value), "b": torch.ones(1, 2)})
+
+        made = answers([crowd.submit(call, float(value)) for value in range(4)])
+    assert [one["sum"].tolist() for one in made] == [[[value + 1.0] * 2] for value in range(4)]
+    assert [one["rows"].tolist() for one in made] == [[4]] * 4
+
+
 def test_what_does_not_fit_is_run_apart(server, client, crowd):
     """Of a batch are rows alike: of one shape, one dtype, and with the same numbers beside."""
 
@@ -247,12 +273,16 @@ def test_a_request_with_too_many_rows_is_run_by_itself_where_the_configuration_l
     assert client.infer("together", [rows(*range(5))]).as_numpy("1").tolist() == [5] * 5
 
 
-def test_a_batch_is_padded_to_an_allowed_size(server, client):
+def test_a_batch_is_padded_to_an_allowed_size(server, client, protocol):
     made = client.infer("padded", [rows(1, 2)])
     assert made.as_numpy("0").tolist() == [[2], [4]]
     assert made.as_numpy("1").tolist() == [4, 4]
     assert client.infer("padded", [rows(1)]).as_numpy("1").tolist() == [1]
     assert server.metric("hearth_batch_padding_rows_total", model="padded") == 2
+    with server.channel() as channel:
+        made = native.NativeClient(protocol, channel).call("padded", "forward", torch.ones(3, 1))
+    assert [part.tolist() for part in made] == [[[2]] * 3, [4] * 3]
+    assert server.metric("hearth_batch_padding_rows_total", model="padded") == 3
 
 
 def test_sizes_that_make_no_sense_are_refused_when_the_model_loads(hearthd):
@@ -382,11 +412,32 @@ def test_a_higher_priority_goes_first(server, access_log):
     assert run_order(server, access_log, "levels", [{}, {"priority": 2}, {"priority": 1}, {"priority": 1}]) == [2, 3, 0, 1]
 
 
-def test_a_priority_that_the_model_has_not_is_refused(client):
+def test_a_priority_that_the_model_has_not_is_refused(server, client):
     message = fails(
         grpc.StatusCode.INVALID_ARGUMENT, lambda: client.infer("levels", [rows(1)], priority=3)
     )
     assert "is 3; it is from 1 to the model's priority_levels, which is 2" in message
+    with hearth.Client(server.address) as methods:
+        with pytest.raises(hearth.InvalidArgument, match="is 3; it is from 1 to"):
+            methods.call("levels", args=[np.ones((1, 1), np.float32)], priority=3)
+
+
+def test_a_native_call_has_its_priority(server):
+    order = []
+
+    def call(methods, priority):
+        # What is run first is answered long before what is run behind it.
+        methods.call("levels", args=[np.ones((1, 1), np.float32), priority * 1_000_000], priority=priority)
+        order.append(priority)
+
+    with hearth.Client(server.address) as methods, concurrent.futures.ThreadPoolExecutor(2) as two:
+        with Busy(server, "levels") as busy:
+            made = []
+            for waiting, priority in enumerate((2, 1), 1):
+                made.append(two.submit(call, methods, priority))
+                busy.wait_for(waiting)
+        answers(made)
+    assert order == [1, 2]
 
 
 def test_a_request_whose_timeout_delays_it_goes_last(server, access_log):

@@ -106,6 +106,15 @@ def test_answers_that_another_method_may_change_are_not_cached(server, client, p
             assert ask(client, "set", 0).tolist() == [value]
 
 
+def test_a_call_of_the_native_service_has_the_same_answer(server, client, protocol):
+    expected = ask(client, "slow", 9)
+    hits, misses, runs = counts(server, "slow")
+    with server.channel() as channel:
+        answer = native.NativeClient(protocol, channel).call("slow", "forward", x=torch.tensor([9.0]))
+    assert answer.tolist() == expected.tolist()
+    assert counts(server, "slow") == [hits + 1, misses, runs]
+
+
 def test_no_version_answers_for_another(server, client):
     assert ask(client, "version", 5).tolist() == [1]
     put_model(server.repository, "version", torch.jit.script(Version(2.0)), version=2, config=CACHED)

@@ -79,9 +79,9 @@ absl::StatusOr<uint64_t> PriorityOf(const std::string& name, const InferParamete
   const auto priority = IntegerOf(name, parameter);
   if (!priority.ok()) return priority.status();
   if (*priority < 0) return WrongParameter(name, absl::StrCat("is ", *priority, ", below 0"));
-  if (levels == 0 || static_cast<uint64_t>(*priority) <= levels) return static_cast<uint64_t>(*priority);
-  return WrongParameter(name, absl::StrCat("is ", *priority, "; it is from 1 to the model's priority_levels, which is ",
-                                           levels, ", or 0 for its default"));
+  absl::Status status = CheckPriority(static_cast<uint64_t>(*priority), levels);
+  if (!status.ok()) return status;
+  return static_cast<uint64_t>(*priority);
 }
 
 // Where the parameters say that contents lie; nothing if they do not.
@@ -156,6 +156,13 @@ absl::Status Of(const char* kind, const Tensor& tensor, const absl::Status& stat
 }
 
 }  // namespace
+
+absl::Status CheckPriority(uint64_t priority, uint64_t levels) {
+  if (levels == 0 || priority <= levels) return absl::OkStatus();
+  return WrongParameter(
+      "priority", absl::StrCat("is ", priority, "; it is from 1 to the model's priority_levels, which is ", levels,
+                               ", or 0 for its default"));
+}
 
 absl::StatusOr<RequestParameters> ReadRequestParameters(const inference::ModelInferRequest& request,
                                                         uint64_t priority_levels, bool has_sequences) {

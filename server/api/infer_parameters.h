@@ -36,9 +36,12 @@ struct RequestParameters {
   SequenceRequest sequence;                          // only of a model that has sequences
 };
 
+// kInvalidArgument for what is no level of the model; one without levels has 0 of them and takes any priority, as an
+// ensemble does for its steps.
+absl::Status CheckPriority(uint64_t priority, uint64_t levels);
+
 // kInvalidArgument for a parameter of the request that is refused, or of another type than it should be. A model
-// without levels has 0 of them and takes any priority, as an ensemble does for its steps; one without sequences refuses
-// what is asked of them.
+// without sequences refuses what is asked of them.
 absl::StatusOr<RequestParameters> ReadRequestParameters(const inference::ModelInferRequest& request,
                                                         uint64_t priority_levels, bool has_sequences = false);
 

@@ -35,13 +35,18 @@ absl::Status ReadArguments(const v1::CallRequest& request, const c10::FunctionSc
     call.args.push_back(*std::move(value));
   }
   std::set<std::string> known;
-  for (const c10::Argument* formal : formals) {
-    known.insert(formal->name());
-    const auto given = request.kwargs().find(formal->name());
+  for (size_t i = 0; i < formals.size(); ++i) {
+    const c10::Argument& formal = *formals[i];
+    known.insert(formal.name());
+    const auto given = request.kwargs().find(formal.name());
     if (given == request.kwargs().end()) continue;
-    auto value = reader.Read(given->second, formal->type(), absl::StrCat("argument '", formal->name(), "'"));
+    auto value = reader.Read(given->second, formal.type(), absl::StrCat("argument '", formal.name(), "'"));
     if (!value.ok()) return value.status();
-    call.kwargs.emplace_back(formal->name(), *std::move(value));
+    if (i == call.args.size() && !formal.kwarg_only()) {
+      call.args.push_back(*std::move(value));
+    } else {
+      call.kwargs.emplace_back(formal.name(), *std::move(value));
+    }
   }
   for (const auto& [name, value] : request.kwargs()) {
     if (!known.contains(name)) {

@@ -30,8 +30,8 @@ absl::StatusOr<NativeMessage> ParseCallRequest(const grpc::ByteBuffer& message, 
 // "forward" where the request names none.
 std::string MethodOf(const v1::CallRequest& request);
 
-// The arguments, against the method's schema (wire/value_from_message.h). Takes the payloads. kInvalidArgument for what
-// does not fit.
+// The arguments, against the method's schema (wire/value_from_message.h), in the one form that they have in any
+// request: by name only where one before them is left out. Takes the payloads. kInvalidArgument for what does not fit.
 absl::StatusOr<BoundArguments> ReadCallArguments(NativeMessage message, const c10::FunctionSchema& schema);
 
 }  // namespace hearth::server

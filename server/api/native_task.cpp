@@ -10,10 +10,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/hearth.pb.h"
+#include "server/api/infer_parameters.h"
 #include "server/api/native_message.h"
 #include "server/api/recorded_message.h"
 #include "server/api/slice_builder.h"
 #include "server/api/split_message.h"
+#include "server/scheduling/batch_values.h"
 #include "wire/conversion_check.h"
 #include "wire/message_from_value.h"
 
@@ -30,6 +32,9 @@ absl::StatusOr<DispatchedCall> NativeTask::Prepare(const grpc::ByteBuffer& messa
   const v1::CallRequest& request = *read->request;
   if (absl::Status status = Identify(request.model(), request.version(), request.id()); !status.ok()) return status;
 
+  if (absl::Status status = CheckPriority(request.priority(), servable().config.dynamic_batching().priority_levels());
+      !status.ok())
+    return status;
   DispatchedCall call;
   call.method = MethodOf(request);
   const c10::FunctionSchema* schema = servable().model->FindMethod(call.method);
@@ -39,6 +44,10 @@ absl::StatusOr<DispatchedCall> NativeTask::Prepare(const grpc::ByteBuffer& messa
   auto arguments = ReadCallArguments(*std::move(read), *schema);
   if (!arguments.ok()) return arguments.status();
   call.arguments = {std::move(arguments->args), std::move(arguments->kwargs)};
+  call.queue.priority = request.priority();
+  if (servable().queue_settings.batches() && call.method == "forward") {
+    if (const auto key = BatchKeyOf(call.arguments)) call.rows = key->rows;
+  }
   Keep(message, call.method);
   return call;
 }

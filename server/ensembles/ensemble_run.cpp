@@ -272,7 +272,7 @@ void EnsembleRun::RunStep(const StepPtr& run) {
   }
   call->deadline = call_.deadline;
   call->memory = run->memory;
-  call->queue = QueueRequest{.priority = call_.queue ? call_.queue->priority : 0, .timeout = std::nullopt};
+  call->queue.priority = call_.queue.priority;
   call->of_admitted_request = true;
   call->caller = std::this_thread::get_id() == caller_ ? call_.caller : CallerThread::kOneOfMany;
   call->on_start = [run] { run->began = Clock::now().time_since_epoch().count(); };

@@ -83,7 +83,7 @@ absl::StatusOr<std::shared_ptr<CallHandle>> Batcher::Add(const ServablePtr& serv
     delay_.Came(1, now);
     const bool waits = MayJoin(call) && delay_.WaitEnd(1, now, run_free_) > now;
     const bool is_free = waiting_.empty() && !waits && runs_ < MostRuns();
-    const bool as_it_is = !call.queue || (PaddingOf(call.rows) == 0 && settings_.padding.multiple == 1);
+    const bool as_it_is = !MayJoin(call) || (PaddingOf(call.rows) == 0 && settings_.padding.multiple == 1);
     if (is_free && as_it_is) slot = host_.TakeSlot(share_, nullptr);
     if (slot) {
       ++runs_;
@@ -185,19 +185,18 @@ absl::Status Batcher::WithAdvice(absl::Status refusal) const {
 }
 
 bool Batcher::MayJoin(const DispatchedCall& call) const {
-  return settings_.batches() && call.queue && wrong_answers_ < kMostWrongAnswers && !call.answer_stays_on_device;
+  return settings_.batches() && MayShareAnswer(call) && wrong_answers_ < kMostWrongAnswers;
 }
 
 BatchMemberPtr Batcher::NewMember(const ServablePtr& servable, DispatchedCall call, DispatchCallback callback) {
   auto member = std::make_shared<BatchMember>();
-  const int64_t level = settings_.LevelOf(call.queue ? call.queue->priority : 0);
+  const int64_t level = settings_.LevelOf(call.queue.priority);
   member->level = level;
   member->arrived = host_.now();
   const QueueSettings::Policy& policy = settings_.PolicyOf(level);
   std::chrono::microseconds timeout = policy.timeout;
-  if (policy.may_shorten && call.queue && call.queue->timeout &&
-      (timeout.count() == 0 || *call.queue->timeout < timeout)) {
-    timeout = *call.queue->timeout;
+  if (policy.may_shorten && call.queue.timeout && (timeout.count() == 0 || *call.queue.timeout < timeout)) {
+    timeout = *call.queue.timeout;
   }
   if (timeout.count() > 0) member->timeout = member->arrived + timeout;
   if (control_.bound().count() > 0) member->latest = member->arrived + control_.bound();

@@ -319,8 +319,8 @@ TEST_F(BatcherTest, ATimeoutRejects) {
   ASSERT_TRUE(Add(0).ok());
   ASSERT_TRUE(Add(1).ok());
   DispatchedCall shorter, longer;
-  shorter.queue = QueueRequest{.priority = 0, .timeout = microseconds(50)};
-  longer.queue = QueueRequest{.priority = 0, .timeout = microseconds(500)};
+  shorter.queue.timeout = microseconds(50);
+  longer.queue.timeout = microseconds(500);
   ASSERT_TRUE(Add(2, std::move(shorter)).ok());
   ASSERT_TRUE(Add(3, std::move(longer)).ok());
   host_.Pass(microseconds(50));

@@ -139,7 +139,6 @@ class BatcherTest : public ::testing::Test {
     if (batcher_ == nullptr) batcher_ = std::make_shared<Batcher>(settings(), share_, host_);
     call.arguments.args = {at::full({rows, columns}, value)};
     call.rows = rows;
-    if (!call.queue) call.queue.emplace();
     servable_->statistics->Admit(1000);
     auto handle = batcher_->Add(servable_, std::move(call),
                                 [this, value](absl::StatusOr<c10::IValue> answer, const Execution& execution) {
@@ -154,7 +153,7 @@ class BatcherTest : public ::testing::Test {
   }
   absl::StatusOr<std::shared_ptr<CallHandle>> AddWithPriority(float value, uint64_t priority) {
     DispatchedCall call;
-    call.queue = QueueRequest{.priority = priority, .timeout = std::nullopt};
+    call.queue.priority = priority;
     return Add(value, std::move(call));
   }
   static DispatchedCall WithDeadline(BatcherHost::TimePoint deadline) {

@@ -22,7 +22,7 @@ enum class CallerThread : uint8_t {
   kOnlyOne,    // others wait for it
 };
 
-// What a request says of its place in the queue of its model.
+// What a request says of its place in the queue of its model; if nothing: the default priority, for any time.
 struct QueueRequest {
   uint64_t priority = 0;                             // 0: the model's default
   std::optional<std::chrono::microseconds> timeout;  // in the queue
@@ -35,10 +35,9 @@ struct DispatchedCall {
   size_t bytes = 0;  // of the request
   int64_t rows = 1;  // batch elements, for statistics
   CallerThread caller = CallerThread::kOneOfMany;
-  // Of an answer that goes where only this call's would; such a call is in no batch.
+  // Of an answer that goes where only this call's would; such a call is in no batch, and has no answer from the cache.
   bool answer_stays_on_device = false;  // see CallOptions
-  // Of `forward` alone. Nothing: the call has the default priority, and is in no batch.
-  std::optional<QueueRequest> queue;
+  QueueRequest queue;
   // See CallOptions::memory.
   std::shared_ptr<MemoryAccount> memory;
   // Called when a thread takes the call up; see CallOptions::on_start.
@@ -57,6 +56,12 @@ struct Execution {
   // Of further runs that answered parts of the call and are counted with it.
   std::vector<int64_t> further_rows = {};
 };
+
+// Whether the call's answer may come of a run with others, or of one that was before: batches and cached answers are of
+// `forward`, which is what the model's configuration says of both.
+inline bool MayShareAnswer(const DispatchedCall& call) {
+  return call.method == "forward" && !call.answer_stays_on_device;
+}
 
 using DispatchCallback = std::function<void(absl::StatusOr<c10::IValue>, const Execution&)>;
 

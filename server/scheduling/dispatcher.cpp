@@ -124,7 +124,7 @@ absl::StatusOr<std::shared_ptr<CallHandle>> Dispatcher::Dispatch(ServablePtr ser
   const Version& version = VersionOf(*servable);
   std::optional<ResponseCache::Key> key;
   const Clock::time_point began = version.cache_load ? Clock::now() : Clock::time_point();
-  if (version.cache_load && call.queue && !call.answer_stays_on_device) {
+  if (version.cache_load && MayShareAnswer(call)) {
     key = ResponseCache::KeyOf(*version.cache_load, call);
   }
   if (!key) return Run(*version.batcher, std::move(servable), std::move(call), std::move(callback));

@@ -260,10 +260,10 @@ class CachedAnswersTest : public SharedSlotsTest {
     return servable;
   }
   // Whether an answer came without a run; what is run is answered with the argument doubled.
-  bool IsCached(const std::shared_ptr<Servable>& servable, int64_t argument, bool standard = true) {
+  bool IsCached(const std::shared_ptr<Servable>& servable, int64_t argument, const std::string& method = "forward") {
     DispatchedCall call;
     call.arguments.args = {argument};
-    if (standard) call.queue.emplace();
+    call.method = method;
     std::optional<int64_t> answer;
     const auto handle = dispatcher_.Dispatch(
         servable, std::move(call), [&](const absl::StatusOr<c10::IValue>& told, const Execution& execution) {
@@ -301,11 +301,11 @@ TEST_F(CachedAnswersTest, WhatTheConfigurationOrTheModelDoesNotAllowIsRun) {
   const auto not_asked = Serve("m");
   const auto draws = ServeCached("d");
   static_cast<NamedRuns&>(*draws->model).not_repeatable = "draws random numbers";
-  const auto native = ServeCached("n");
+  const auto has_methods = ServeCached("n");
   for (int i = 0; i < 2; ++i) {
     EXPECT_FALSE(IsCached(not_asked, 1));
     EXPECT_FALSE(IsCached(draws, 1));
-    EXPECT_FALSE(IsCached(native, 1, /*standard=*/false));
+    EXPECT_FALSE(IsCached(has_methods, 1, "other"));
   }
 }
 

@@ -36,13 +36,15 @@ class Operations:
         version: str = "",
         timeout: Optional[float] = None,
         id: str = "",
+        priority: int = 0,
     ):
         """Calls a method with any values (hearth.values says which) and gives what it returns.
 
         Tensors of the result are numpy's arrays, or torch's tensors if one was among the arguments; `tensors` of the
-        client decides otherwise. `id` stands in the server's access log.
+        client decides otherwise. `id` stands in the server's access log. `priority` is of the levels that the model's
+        configuration has, from 1, the first to be run; 0: the model's default.
         """
-        request, sent_torch = call_request(model, method, args, kwargs or {}, version, id)
+        request, sent_torch = call_request(model, method, args, kwargs or {}, version, id, priority)
         made_by = _TENSORS[self._tensors or ("torch" if sent_torch else "numpy")]
 
         def result(answer):
@@ -189,11 +191,13 @@ class Model:
         return self._client.call(self._name, method, args, kwargs, version=self._version, timeout=self._timeout)
 
 
-def call_request(model, method, args, kwargs, version="", id=""):
+def call_request(model, method, args, kwargs, version="", id="", priority=0):
     """A CallRequest, and whether a torch.Tensor is among its values."""
     if not isinstance(method, str):
         raise TypeError(f"a method's name should be a str, not {type(method).__name__}; arguments go in args and kwargs")
-    request = _message("hearth.v1.CallRequest", model=model, version=version, method=method, id=id)
+    request = _message(
+        "hearth.v1.CallRequest", model=model, version=version, method=method, id=id, priority=priority
+    )
     writer = ValueWriter(request.payloads)
     for index, value in enumerate(args):
         writer.write(value, request.args.add(), f"argument {index + 1}")
