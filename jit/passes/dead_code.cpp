@@ -9,6 +9,7 @@
 
 #include "jit/analysis/aliases.h"
 #include "jit/analysis/effects.h"
+#include "jit/analysis/views.h"
 #include "jit/compiler/compilation.h"
 #include "jit/definitions/node_effects.h"
 #include "jit/ir/closure.h"
@@ -24,7 +25,8 @@ enum class Keep { kWhatLibTorchKeeps, kWhatMayThrow };
 class DeadCode {
  public:
   DeadCode(Compilation& compilation, Keep keep)
-      : graph_(compilation.graph()),
+      : compilation_(compilation),
+        graph_(compilation.graph()),
         effects_(compilation.effects()),
         keep_(keep),
         aliases_(compilation.aliases()),
@@ -100,7 +102,7 @@ class DeadCode {
       const NodeEffects own = EffectsOf(*node);
       if (own.random || own.acts || own.raises || (own.calls && CallActs(*node))) roots_.push_back(node);
       if (own.writes || own.calls) FindWrites(node);
-      if (keep_ == Keep::kWhatMayThrow && (own.writes || MayThrow(*node))) roots_.push_back(node);
+      if (keep_ == Keep::kWhatMayThrow && (own.writes || MayThrowThere(*node))) roots_.push_back(node);
       if (node->kind() == sym::kLoop && MayRaiseOnItsWay(*node)) roots_.push_back(node);
       if (node->kind() == sym::kFrameState || node->kind() == sym::kGuard || node->kind() == sym::kStateStep) {
         roots_.push_back(node);
@@ -108,6 +110,8 @@ class DeadCode {
       for (const Block* nested : node->blocks()) FindRoots(*nested);
     }
   }
+
+  bool MayThrowThere(const Node& node) { return MayThrow(node) && !IsSoundView(node, compilation_.facts()); }
 
   // Whether the node puts something into a dict that the graph has made and that nobody asks.
   bool FillsUnread(const Node& node) {
@@ -282,6 +286,7 @@ class DeadCode {
     }
   }
 
+  Compilation& compilation_;
   Graph& graph_;
   const UnitEffects* effects_;
   const Keep keep_;

@@ -13,6 +13,7 @@
 #include "jit/analysis/pure_nodes.h"
 #include "jit/analysis/swapped_dimensions.h"
 #include "jit/analysis/value_fact_table.h"
+#include "jit/analysis/views.h"
 #include "jit/compiler/compilation.h"
 #include "jit/definitions/convolution_call.h"
 #include "jit/definitions/fact_rules.h"
@@ -24,11 +25,6 @@
 
 namespace hearth {
 namespace {
-
-bool IsKindOfView(Symbol kind) {
-  return kind == c10::aten::view || kind == c10::aten::reshape || kind == c10::aten::flatten ||
-         kind == c10::aten::unflatten;
-}
 
 // The only user of what the node gives.
 Node* OnlyUser(const Value& value) { return value.uses().size() == 1 ? value.uses().front().user : nullptr; }
@@ -56,9 +52,7 @@ class ShuffleRecognizer {
       : graph_(compilation.graph()), facts_(compilation.facts()), pure_(compilation.pure_nodes()) {}
 
   bool Run() {
-    const std::vector<Node*> candidates = NodesOutsideClosures(
-        *graph_.block(), [](const Node& node) { return IsKindOfView(node.kind()) && node.op() != nullptr; });
-    for (Node* node : candidates) {
+    for (Node* node : NodesOutsideClosures(*graph_.block(), IsReshape)) {
       if (const std::optional<Shuffle> shuffle = ShuffleOf(*node)) Replace(node, *shuffle);
     }
     return changed_;
@@ -90,7 +84,7 @@ class ShuffleRecognizer {
     if (before == nullptr || !SwapsDimensions(*before, 5, 1, 2)) return {};
     shuffle.between.push_back(before);
     before = Before(*before);
-    if (before == nullptr || !IsKindOfView(before->kind())) return {};
+    if (before == nullptr || !IsReshape(*before)) return {};
     shuffle.between.push_back(before);
     shuffle.images = before->input(0);
     return FindSizes(*before->output(), *node.output(), &shuffle) ? std::optional(std::move(shuffle)) : std::nullopt;

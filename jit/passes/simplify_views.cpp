@@ -15,6 +15,7 @@
 #include "jit/analysis/number_of.h"
 #include "jit/analysis/pure_nodes.h"
 #include "jit/analysis/value_fact_table.h"
+#include "jit/analysis/views.h"
 #include "jit/compiler/compilation.h"
 #include "jit/definitions/definition.h"
 #include "jit/definitions/fact_rules.h"
@@ -26,14 +27,6 @@
 
 namespace hearth {
 namespace {
-
-// Not one as another dtype.
-bool IsView(const Node& node) {
-  const Symbol kind = node.kind();
-  if (kind == c10::aten::flatten || kind == c10::aten::unflatten) return true;
-  return (kind == c10::aten::view || kind == c10::aten::reshape) &&
-         node.input(1)->type()->kind() == c10::TypeKind::ListType;
-}
 
 // Whether somebody asks whether two tensors are one.
 bool ComparesIdentity(const Block& block) {
@@ -104,7 +97,7 @@ class Simplifier {
       if (IsItsInput(*node)) return Replace(node, node->input(0));
       if (IsWhatItReads(*node)) return Replace(node, node->input(1));
     }
-    if (IsView(*node)) return ViewOfView(node);
+    if (IsReshape(*node)) return ViewOfView(node);
     if (ExpandsOperands(*node)) return ReadUnexpanded(node);
     Rearranged(node);
   }
@@ -150,7 +143,7 @@ class Simplifier {
     if (!HasSizesOf(to, from)) return false;
     if (kind == c10::aten::pad || kind == c10::aten::constant_pad_nd) return IsPaddedByNothing(node, from);
     if (kind == c10::aten::expand) return IsAskedFor(*node.input(1), *from.sizes);
-    if (IsView(node)) return from.plain && from.default_strides() && CannotRaise(node);
+    if (IsReshape(node)) return from.default_strides() && IsSoundView(node, facts_);
     return kind == c10::aten::slice && node.inputs().size() == 5 && IntegerOf(*node.input(4)) == 1;
   }
 
@@ -200,42 +193,15 @@ class Simplifier {
 
   // ---- Views of views ----
 
-  // Of a view of default strides: whether its sizes are known to have as many elements.
-  bool CannotRaise(const Node& view) {
-    const ValueFacts& from = facts_.Of(*view.input(0));
-    const ValueFacts& to = facts_.Of(*view.output());
-    if (!from.sizes || !to.sizes || !from.default_strides()) return false;
-    SizeAlgebra& sizes = facts_.sizes();
-    const KnownSize all = Product(sizes, *to.sizes, 0, to.sizes->size());
-    if (!all.is_known() || all != Product(sizes, *from.sizes, 0, from.sizes->size())) return false;
-    if (view.kind() == c10::aten::flatten) return true;
-    // What is left open must not be any number.
-    const Value& list = *view.input(view.kind() == c10::aten::unflatten ? 2 : 1);
-    const std::optional<KnownSizes>& asked = facts_.Of(list).sizes;
-    if (!asked) return false;
-    size_t open = 0;
-    KnownSize others = 1;
-    for (const KnownSize size : *asked) {
-      if (size == -1) {
-        ++open;
-      } else if (sizes.IsAtLeast(size, 0)) {
-        others = sizes.Multiply(others, size);
-      } else {
-        return false;
-      }
-    }
-    return open == 0 || (open == 1 && sizes.IsAtLeast(others, 1));
-  }
-
   void ViewOfView(Node* node) {
     Node* before = node->input(0)->node();
-    if (before->op() == nullptr || !IsView(*before) || !facts_.Of(*before->input(0)).default_strides()) return;
-    if (!CannotRaise(*before) || !facts_.Of(*before->input(0)).plain) return;
+    if (before->op() == nullptr || !IsReshape(*before) || !facts_.Of(*before->input(0)).default_strides()) return;
+    if (!IsSoundView(*before, facts_)) return;
     if (node->kind() == c10::aten::view || node->kind() == c10::aten::reshape) {
       node->ReplaceInput(0, before->input(0));
     } else {
       const std::optional<std::vector<int64_t>> sizes = OneOpen(facts_.Of(*node->output()));
-      if (!sizes || !CannotRaise(*node)) return;
+      if (!sizes || !IsSoundView(*node, facts_)) return;
       const InsertionGuard here(&graph_, node);
       graph_.SetCurrentRange(node->range());
       Replace(node, Make(c10::aten::view, "", {before->input(0), graph_.InsertConstant(c10::IValue(*sizes))}, *node));
@@ -414,7 +380,7 @@ class Simplifier {
   // Views that were looked through and that do not raise.
   void DestroyUnused(Node* node) {
     while (node->outputs().size() == 1 && !node->output()->HasUses() && node->op() != nullptr) {
-      const bool known = arranged_.count(node->output()) != 0 || (IsView(*node) && CannotRaise(*node));
+      const bool known = arranged_.count(node->output()) != 0 || IsSoundView(*node, facts_);
       if (!known) return;
       Node* const before = node->input(0)->node();
       arranged_.erase(node->output());

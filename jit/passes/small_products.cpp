@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "jit/analysis/value_fact_table.h"
+#include "jit/analysis/views.h"
 #include "jit/analysis/visible_strides.h"
+#include "jit/analysis/window_call.h"
 #include "jit/compiler/compilation.h"
 #include "jit/definitions/fact_rules.h"
 #include "jit/definitions/node_effects.h"
@@ -18,7 +20,6 @@
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 #include "jit/passes/gpu_kernels.h"
-#include "jit/passes/window_call.h"
 
 namespace hearth {
 namespace {
@@ -33,15 +34,6 @@ constexpr int64_t kMostElementsOfWindow = 15;
 bool IsProductOfBatches(const Node& node) {
   return (node.kind() == c10::aten::matmul || node.kind() == c10::aten::bmm) && node.op() != nullptr &&
          node.inputs().size() == 2;
-}
-
-// Whether a node's result has the elements of its first input, in the same sequence.
-bool KeepsSequence(const Node& node) {
-  const Symbol kind = node.kind();
-  if (node.op() == nullptr) return false;
-  if (kind == c10::aten::flatten || kind == c10::aten::unflatten || kind == c10::aten::contiguous) return true;
-  return (kind == c10::aten::view || kind == c10::aten::reshape) &&
-         node.input(1)->type()->kind() == c10::TypeKind::ListType;
 }
 
 class Summer {
@@ -65,9 +57,7 @@ class Summer {
       if (made == nullptr) continue;
       made->SetName(node->output()->name());
       node->output()->ReplaceAllUsesWith(made);
-      Node* before = node->input(0)->node();
       node->Destroy();
-      DestroyUnused(before);
       changed_ = true;
     }
     return changed_;
@@ -188,34 +178,14 @@ class Summer {
   // The im2col whose windows are the rows of a value; null: they are none.
   const Node* ColumnsOf(const Value& rows) const {
     const Value* value = &rows;
-    while (KeepsSequence(*value->node()) && !memory_.MayBeWritten(*value)) value = value->node()->input(0);
+    const auto keeps_sequence = [](const Node& node) {
+      return IsReshape(node) || node.kind() == c10::aten::contiguous;
+    };
+    while (keeps_sequence(*value->node()) && !memory_.MayBeWritten(*value)) value = value->node()->input(0);
     const Node* swap = value->node();
     if (memory_.MayBeWritten(*value) || !SwapsLastTwo(*swap, facts_)) return nullptr;
     const Node* columns = swap->input(0)->node();
     return columns->kind() == c10::aten::im2col ? columns : nullptr;
-  }
-
-  // What made windows that nobody needs any more and does not raise.
-  void DestroyUnused(Node* node) const {
-    while (CannotRaise(*node) && !node->output()->HasUses()) {
-      Node* const before = node->input(0)->node();
-      node->Destroy();
-      node = before;
-    }
-  }
-
-  bool CannotRaise(const Node& node) const {
-    if (node.op() == nullptr || node.outputs().size() != 1) return false;
-    if (WindowCall::Of(node, facts_)) return true;
-    const Symbol kind = node.kind();
-    const bool rearranges = kind == c10::aten::transpose || kind == c10::aten::permute || kind == c10::aten::unsqueeze;
-    if (!rearranges && !KeepsSequence(node)) return false;
-    const ValueFacts& from = facts_.Of(*node.input(0));
-    const std::optional<Sizes> before = ConstantsOf(from.sizes), after = ConstantsOf(facts_.Of(*node.output()).sizes);
-    if (rearranges) return after.has_value();
-    const bool finds_view = kind == c10::aten::reshape || kind == c10::aten::contiguous;
-    return before && after && c10::multiply_integers(*before) == c10::multiply_integers(*after) &&
-           (finds_view || from.contiguous());
   }
 
   // Images with the channels innermost in memory, without axes of one element.

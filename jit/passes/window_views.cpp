@@ -7,12 +7,12 @@
 
 #include "jit/analysis/value_fact_table.h"
 #include "jit/analysis/visible_strides.h"
+#include "jit/analysis/window_call.h"
 #include "jit/compiler/compilation.h"
 #include "jit/graph_edits/inferring_edits.h"
 #include "jit/ir/closure.h"
 #include "jit/ir/symbols.h"
 #include "jit/passes/gpu_kernels.h"
-#include "jit/passes/window_call.h"
 
 namespace hearth {
 namespace {

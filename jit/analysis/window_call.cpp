@@ -1,4 +1,4 @@
-#include "jit/passes/window_call.h"
+#include "jit/analysis/window_call.h"
 
 #include <cstddef>
 #include <vector>
