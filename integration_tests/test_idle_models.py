@@ -3,6 +3,7 @@
 import concurrent.futures
 import queue
 import re
+import time
 
 import grpc
 import pytest
@@ -191,6 +192,17 @@ def test_loads_beyond_the_budget_are_refused_with_who_holds_it(hearthd, tmp_path
         assert answer_of(client, "b") == [2]
 
 
+def test_models_take_turns_where_one_fits_at_a_time(hearthd, tmp_path):
+    for number in range(2):
+        put_model(tmp_path, f"m{number}", heavy(number, 10))
+    server = hearthd(tmp_path, "--model-memory-bytes", "15MB", "--unload-idle-models")
+    with server.client() as client:
+        for turn in range(40):
+            # The request for the other one has been answered, and may be about to end.
+            assert answer_of(client, f"m{turn % 2}") == [turn % 2]
+    assert server.metric("hearth_idle_unloads_total", reason="room") >= 39
+
+
 def test_more_models_are_served_than_fit_at_a_time(hearthd, tmp_path):
     for number in range(4):
         put_model(tmp_path, f"m{number}", heavy(number, 10))
@@ -199,6 +211,8 @@ def test_more_models_are_served_than_fit_at_a_time(hearthd, tmp_path):
         for number in [0, 1, 2, 3, 2, 1, 0]:
             assert answer_of(client, f"m{number}") == [number]
             assert server.metric("hearth_models_memory_bytes") <= 25 << 20
+            # A model is used until the server is through with its request, which is a moment after the answer.
+            time.sleep(0.05)
         # The one that was asked for before the last one is still there, the others are not.
         states = {name: state for (name, _), (state, _) in index_of(client).items()}
         assert states == {"m0": "READY", "m1": "READY", "m2": "UNAVAILABLE", "m3": "UNAVAILABLE"}

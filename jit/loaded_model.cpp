@@ -184,17 +184,10 @@ std::vector<CompilationInfo> LoadedModel::compilations() const {
 PlanCounts LoadedModel::plan_counts() const {
   if (executor_->tiers() == nullptr) return {};
   const TierCounts counts = executor_->tiers()->counts();
-  return {counts.specs,
-          counts.failed,
-          counts.plans[0],
-          counts.plans[1],
-          counts.bytes,
-          counts.copied_bytes,
-          counts.bailouts,
-          counts.guard_failures,
-          counts.plan_exceptions,
-          counts.invalidated,
-          {counts.calls[0], counts.calls[1], counts.calls[2]}};
+  return {counts.specs,           counts.failed,      counts.plans[0],
+          counts.plans[1],        counts.bytes,       counts.copied_bytes,
+          counts.recorded_bytes,  counts.bailouts,    counts.guard_failures,
+          counts.plan_exceptions, counts.invalidated, {counts.calls[0], counts.calls[1], counts.calls[2]}};
 }
 
 std::shared_ptr<const void> LoadedModel::WhenWarm(std::function<void()> done) {
@@ -219,6 +212,18 @@ std::vector<std::pair<std::string, std::string>> LoadedModel::sources() const {
 }
 
 uint64_t LoadedModel::weight_bytes() const { return imported_.object ? WeightBytes(*imported_.object) : 0; }
+
+MemoryUse LoadedModel::memory_use() const {
+  const PlanCounts plans = plan_counts();
+  const uint64_t on_device = weight_bytes() + plans.copied_bytes + plans.recorded_bytes;
+  MemoryUse use{.host = code_bytes_ + plans.bytes};
+  if (device().is_cuda()) {
+    use.gpus[device().index()] = on_device;
+  } else {
+    use.host += on_device;
+  }
+  return use;
+}
 
 std::shared_ptr<MemoryAccount> LoadedModel::NewAccount(int64_t requests) const {
   int64_t limit = 0;

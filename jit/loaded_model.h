@@ -89,6 +89,7 @@ class LoadedModel final : public Model {
   std::vector<std::pair<std::string, std::string>> sources() const override;
   uint64_t weight_bytes() const override;
   uint64_t code_bytes() const override { return code_bytes_; }
+  MemoryUse memory_use() const override;
   std::shared_ptr<MemoryAccount> NewAccount(int64_t requests) const override;
 
  private:

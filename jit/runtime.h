@@ -22,6 +22,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "jit/support/batch_proof.h"
+#include "jit/support/memory_use.h"
 
 namespace hearth {
 
@@ -313,7 +314,8 @@ struct PlanCounts {
   uint64_t specialised = 0;  // plans of tier 1
   uint64_t exact = 0;        // plans of tier 2
   uint64_t bytes = 0;
-  uint64_t copied_bytes = 0;  // of weights that were packed or folded for plans
+  uint64_t copied_bytes = 0;    // of weights that were packed or folded for plans
+  uint64_t recorded_bytes = 0;  // of a GPU's memory, which recorded runs of plans hold
   // Since the model was loaded, of plans that are gone too:
   uint64_t bailouts = 0;  // runs that went back to the baseline
   uint64_t guard_failures = 0;
@@ -444,6 +446,8 @@ class Model {
   virtual uint64_t weight_bytes() const = 0;
   // Bytes that loading it left in memory beside the weights: its code, its graphs, its types.
   virtual uint64_t code_bytes() const = 0;
+  // These, and what plans, copies of weights and recorded runs hold, by the memory that they are in.
+  virtual MemoryUse memory_use() const = 0;
   // For the memory of one request to the model: with the model's limit, within the account of all requests
   // (Runtime::memory_of_all). For whoever counts more for a request than its call. Null: nothing is limited. One that
   // stands for several requests has the limit of all of them.

@@ -114,6 +114,7 @@ TEST(RuntimeTest, ARunEndsWhenItHasTakenAsLongAsItMayAndThatIsNotTheTimeThatItWa
   auto model = (*runtime)->Load(path, {});
   ASSERT_TRUE(model.ok()) << model.status();
   EXPECT_GT((*model)->code_bytes(), 0u);
+  EXPECT_EQ((*model)->memory_use(), MemoryUse{.host = (*model)->weight_bytes() + (*model)->code_bytes()});
   // The second one waits for the only thread for longer than a run may take.
   std::promise<absl::Status> endless, waits;
   (*model)->CallAsync("forward", {at::ones({1}), true}, {}, {},

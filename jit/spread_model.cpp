@@ -189,9 +189,10 @@ PlanCounts SpreadModel::plan_counts() const {
   PlanCounts all;
   for (const Copy& copy : copies_) {
     const PlanCounts one = copy.model->plan_counts();
-    for (const auto count : {&PlanCounts::specs, &PlanCounts::failed, &PlanCounts::specialised, &PlanCounts::exact,
-                             &PlanCounts::bytes, &PlanCounts::copied_bytes, &PlanCounts::bailouts,
-                             &PlanCounts::guard_failures, &PlanCounts::plan_exceptions, &PlanCounts::invalidated}) {
+    for (const auto count :
+         {&PlanCounts::specs, &PlanCounts::failed, &PlanCounts::specialised, &PlanCounts::exact, &PlanCounts::bytes,
+          &PlanCounts::copied_bytes, &PlanCounts::recorded_bytes, &PlanCounts::bailouts, &PlanCounts::guard_failures,
+          &PlanCounts::plan_exceptions, &PlanCounts::invalidated}) {
       all.*count += one.*count;
     }
     for (size_t tier = 0; tier < std::size(all.calls); ++tier) all.calls[tier] += one.calls[tier];
@@ -219,6 +220,12 @@ uint64_t SpreadModel::code_bytes() const {
   uint64_t bytes = 0;
   for (const Copy& copy : copies_) bytes += copy.model->code_bytes();
   return bytes;
+}
+
+MemoryUse SpreadModel::memory_use() const {
+  MemoryUse use;
+  for (const Copy& copy : copies_) use += copy.model->memory_use();
+  return use;
 }
 
 }  // namespace hearth

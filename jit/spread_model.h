@@ -70,6 +70,7 @@ class SpreadModel final : public Model {
   std::shared_ptr<const void> WhenWarm(std::function<void()> done) override;
   uint64_t weight_bytes() const override;
   uint64_t code_bytes() const override;
+  MemoryUse memory_use() const override;
 
  private:
   class Turns;

@@ -62,6 +62,7 @@ class HeldModel final : public Model {
   std::vector<std::pair<std::string, std::string>> sources() const override { return {}; }
   uint64_t weight_bytes() const override { return 100; }
   uint64_t code_bytes() const override { return 10; }
+  MemoryUse memory_use() const override { return {.host = 10, .gpus = {{gpu, 100}}}; }
   std::shared_ptr<MemoryAccount> NewAccount(int64_t) const override { return nullptr; }
 
   // Of the oldest call.
@@ -72,6 +73,7 @@ class HeldModel final : public Model {
   }
 
   std::string name;
+  int gpu = 0;  // that it is on
   std::vector<std::shared_ptr<Held>> calls;
   int waited_calls = 0;
   std::vector<FrequentCall> frequent;
@@ -96,6 +98,7 @@ class SpreadModelTest : public ::testing::Test {
     std::vector<SpreadModel::Copy> copies;
     for (size_t i = 0; i < kCopies; ++i) {
       models_.push_back(std::make_shared<HeldModel>());
+      models_.back()->gpu = static_cast<int>(i);
       models_.back()->name = "copy " + std::to_string(i);
       health_.push_back(std::make_shared<DeviceHealth>(
           GpuNumber(i), [] { return std::string("broken"); }, nullptr));
@@ -205,6 +208,7 @@ TEST_F(SpreadModelTest, PlansCountsAndMemoryAreThoseOfAllCopies) {
   EXPECT_EQ(spread_->plan_counts().calls[2], 30U);
   EXPECT_EQ(spread_->weight_bytes(), 300U);
   EXPECT_EQ(spread_->code_bytes(), 30U);
+  EXPECT_EQ(spread_->memory_use(), (MemoryUse{.host = 30, .gpus = {{0, 100}, {1, 100}, {2, 100}}}));
   const std::vector<PlanInfo> plans = spread_->plans(false);
   ASSERT_EQ(plans.size(), 3U);
   EXPECT_EQ(plans[2].method, "copy 2");

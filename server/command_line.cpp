@@ -91,8 +91,9 @@ void WarnOfSettingsWithoutEffect(const config::Settings& given, std::vector<std:
   if (given.load_model_size() > 0 && given.model_control_mode() != "explicit") {
     warnings.push_back("load_model has no effect: model_control_mode is not explicit");
   }
-  if (given.unload_idle_models() && given.model_memory_bytes() == 0) {
-    warnings.push_back("unload_idle_models has no effect: model_memory_bytes is 0, which is no limit");
+  if (given.unload_idle_models() && given.model_memory_bytes() == 0 && given.model_gpu_memory_bytes() == 0) {
+    warnings.push_back(
+        "unload_idle_models has no effect: model_memory_bytes and model_gpu_memory_bytes are 0, which is no limit");
   }
   if (given.has_repository_poll_secs() && given.model_control_mode() != "poll") {
     warnings.push_back("repository_poll_secs has no effect: model_control_mode is not poll");

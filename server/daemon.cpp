@@ -72,6 +72,7 @@ void AddPlans(const Model& model, ModelSample& sample) {
   sample.plans = {counts.specialised, counts.exact};
   sample.plan_bytes = counts.bytes;
   sample.weight_copy_bytes = counts.copied_bytes;
+  sample.recorded_bytes = counts.recorded_bytes;
   sample.plan_bailouts = counts.bailouts;
   sample.plan_exceptions = counts.plan_exceptions;
   sample.guard_failures = counts.guard_failures;
@@ -202,8 +203,9 @@ struct Daemon::Parts {
 
   MemorySample MemorySampleNow() const {
     const Repository::IdleCounts& counts = repository.idle_counts();
-    return {repository.budget().held(), repository.budget().limit(), counts.unloaded_for_time, counts.unloaded_for_room,
-            counts.loaded_again};
+    const MemoryBudget::Limits limits = repository.budget().limits();
+    return {repository.budget().held(), limits.host,        limits.each_gpu, counts.unloaded_for_time,
+            counts.unloaded_for_room,   counts.loaded_again};
   }
 
   absl::Status Listen();

@@ -87,7 +87,8 @@ Repository::Options RepositoryOptionsOf(const config::Settings& settings, Mirror
           .load_memory_limit = settings.load_memory_limit(),
           .control = ControlOf(settings),
           .load_models = {settings.load_model().begin(), settings.load_model().end()},
-          .memory_budget = static_cast<uint64_t>(settings.model_memory_bytes()),
+          .memory_budget = {.host = static_cast<uint64_t>(settings.model_memory_bytes()),
+                            .each_gpu = static_cast<uint64_t>(settings.model_gpu_memory_bytes())},
           .unload_idle_models = settings.unload_idle_models()};
 }
 

@@ -31,6 +31,7 @@ TierCounts CountPlans(const ModelPlans& plans) {
     for (const auto& plan : plans.cache().PlansOf(*entry)) {
       ++counts.plans[plan->tier() - 1];
       counts.bytes += plan->bytes();
+      if (const CapturedPlan* captured = plan->captured()) counts.recorded_bytes += captured->Describe().bytes;
     }
   }
   return counts;

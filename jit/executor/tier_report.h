@@ -27,7 +27,8 @@ struct TierCounts {
   size_t failed = 0;
   size_t plans[2] = {0, 0};  // of tiers 1 and 2
   size_t bytes = 0;
-  size_t copied_bytes = 0;  // of weights that were packed or folded for plans
+  size_t copied_bytes = 0;    // of weights that were packed or folded for plans
+  size_t recorded_bytes = 0;  // of a GPU's memory, which recorded runs of plans hold
   // Of the model's whole life, whatever became of the plans:
   uint64_t bailouts = 0;
   uint64_t guard_failures = 0;

@@ -89,6 +89,7 @@ class Ensemble final : public CallableEnsemble, public std::enable_shared_from_t
   std::vector<std::pair<std::string, std::string>> sources() const override { return {}; }
   uint64_t weight_bytes() const override { return 0; }
   uint64_t code_bytes() const override { return 0; }
+  MemoryUse memory_use() const override { return {}; }
   std::shared_ptr<MemoryAccount> NewAccount(int64_t requests) const override;
 
  private:

@@ -53,6 +53,7 @@ class LookedUpEnsemble final : public OpaqueModel<EnsembleModel> {
   PlanCounts plan_counts() const override { return {}; }
   uint64_t weight_bytes() const override { return 0; }
   uint64_t code_bytes() const override { return 0; }
+  MemoryUse memory_use() const override { return {}; }
 
  private:
   const Repository& repository_;

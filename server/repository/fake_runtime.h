@@ -133,9 +133,16 @@ class FakeModel : public OpaqueModel<Model> {
   PlanCounts plan_counts() const override { return counts; }
   uint64_t weight_bytes() const override { return 1000; }
   uint64_t code_bytes() const override { return 200; }
+  MemoryUse memory_use() const override {
+    MemoryUse use{.host = code_bytes() + counts.bytes};
+    for (const int gpu : gpus) use.gpus[gpu] = weight_bytes() + counts.copied_bytes;
+    if (gpus.empty()) use.host += weight_bytes() + counts.copied_bytes;
+    return use;
+  }
 
   std::string not_repeatable;
   PlanCounts counts;
+  std::vector<int> gpus;  // that it is on
 
  private:
   const std::string text_;
@@ -163,7 +170,9 @@ class FakeRuntime : public Runtime {
     std::string verb, text;
     std::ifstream(path) >> verb >> text;
     if (verb != "ok") return absl::InvalidArgumentError("bad archive: " + text);
-    return ends_.queue()->Own(std::make_unique<FakeModel>(text, &call_gate));
+    auto model = std::make_unique<FakeModel>(text, &call_gate);
+    model->gpus = options.gpus.empty() ? gpu_numbers : options.gpus;
+    return ends_.queue()->Own(std::move(model));
   }
   absl::StatusOr<std::shared_ptr<Model>> LoadSource(const std::string&, const LoadOptions&) override {
     return absl::UnimplementedError("a server has archives only");

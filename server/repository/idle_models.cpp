@@ -5,6 +5,7 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/cord.h"
@@ -22,6 +23,8 @@ namespace {
 constexpr const char* kIdleType = "hearth/idle";
 // Two uses within that time are one: requests do not all write to the same place.
 constexpr auto kOneUse = std::chrono::milliseconds(1);
+// Between two looks of a load that waits for room.
+constexpr auto kLookForRoom = std::chrono::milliseconds(2);
 
 std::string SecondsText(std::chrono::duration<double> time) {
   char text[40];
@@ -66,7 +69,7 @@ std::vector<ModelTable::Unused> ModelTable::ListUnused() const {
       Unused& model = unused.emplace_back(Unused{name, Clock::now() - last_use});
       for (const auto& [number, version] : entry.versions) {
         if (version.serving != nullptr && version.serving->memory != nullptr) {
-          model.bytes += version.serving->memory->bytes();
+          model.memory += version.serving->memory->use();
         }
       }
     }
@@ -142,35 +145,50 @@ bool Repository::UnloadUnused(const std::string& name, ModelTable::Clock::durati
   return true;
 }
 
-bool Repository::MakeRoom(const std::string& name, int64_t version, uint64_t bytes) {
+bool Repository::MakeRoom(const std::string& name, int64_t version, const MemoryUse& use) {
   if (!options_.unload_idle_models) return false;
-  uint64_t missing = budget_.Missing(bytes);
+  MemoryUse missing = budget_.Missing(use);
   const std::vector<ModelTable::Unused> unused = models_.ListUnused();
-  uint64_t most = 0;
-  for (const ModelTable::Unused& model : unused) most += model.bytes;
+  MemoryUse most;
+  for (const ModelTable::Unused& model : unused) most += model.memory;
   // What would not be enough is not done by halves.
-  if (most < missing) return false;
+  if (missing.Beyond(most).any()) return false;
   for (const ModelTable::Unused& model : unused) {
-    if (missing == 0) break;
+    if (!missing.any()) break;
+    const MemoryUse rest = missing.Beyond(model.memory);
+    // It is elsewhere, on another GPU, say.
+    if (rest == missing) continue;
     const std::string reason = absl::StrCat("unloaded: idle for ", SecondsText(model.time),
                                             ", to make room for version ", version, " of '", name, "'");
     if (!UnloadUnused(model.name, ModelTable::Clock::duration(0), reason, idle_counts_.unloaded_for_room)) continue;
-    missing -= std::min(missing, model.bytes);
+    missing = rest;
   }
-  return missing == 0;
+  return !missing.any();
 }
 
 absl::StatusOr<MemoryBudget::SharePtr> Repository::TakeMemory(const std::string& name, int64_t version,
-                                                              uint64_t bytes) {
-  auto share = budget_.Take(name, version, bytes);
-  while (!share.ok() && MakeRoom(name, version, bytes)) share = budget_.Take(name, version, bytes);
-  return share;
+                                                              const MemoryUse& estimate) {
+  auto end = std::chrono::steady_clock::now() + options_.room_wait;
+  while (true) {
+    auto share = budget_.Take(name, version, estimate);
+    if (share.ok() || !options_.unload_idle_models || !budget_.MayFit(estimate)) return share;
+    if (MakeRoom(name, version, estimate)) continue;
+    const auto now = std::chrono::steady_clock::now();
+    if (loads_with_memory_ > 0) end = now + options_.room_wait;
+    if (now >= end || stop_.stop_requested()) return share;
+    std::this_thread::sleep_for(kLookForRoom);
+  }
 }
 
 absl::Status Repository::SettleMemory(MemoryBudget::Share& share, const Servable& servable) {
-  absl::Status status = budget_.Settle(share, servable.model);
-  while (!status.ok() && MakeRoom(servable.name, servable.version, 0)) status = budget_.Settle(share, servable.model);
-  return status;
+  const auto end = std::chrono::steady_clock::now() + options_.room_wait;
+  while (true) {
+    absl::Status status = budget_.Settle(share, servable.model);
+    if (status.ok() || !options_.unload_idle_models || !budget_.MayFit(share.use())) return status;
+    if (MakeRoom(servable.name, servable.version, {})) continue;
+    if (std::chrono::steady_clock::now() >= end || stop_.stop_requested()) return status;
+    std::this_thread::sleep_for(kLookForRoom);
+  }
 }
 
 void Repository::LoadIdle(const std::string& name, std::weak_ptr<const void> who, Done done) {

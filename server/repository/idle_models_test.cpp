@@ -25,6 +25,8 @@ constexpr uint64_t kOfOneModel = 1200;
 
 class IdleModelsTest : public RepositoryTest {
  protected:
+  IdleModelsTest() { options_.room_wait = std::chrono::milliseconds(0); }
+
   std::future<absl::Status> BeginToLoadIdle(const std::string& name) {
     auto done = std::make_shared<std::promise<absl::Status>>();
     repository_->LoadIdle(name, waiting_, [done](absl::Status status) { done->set_value(std::move(status)); });
@@ -43,7 +45,7 @@ TEST_F(IdleModelsTest, AModelThatNobodyUsesIsUnloadedUntilItIsAskedFor) {
   StartAndLoad();
   EXPECT_EQ(repository_->UnloadIdle(hours(1)), 0) << "it was loaded just now";
   EXPECT_EQ(repository_->UnloadIdle(seconds(0)), 1);
-  EXPECT_EQ(repository_->budget().held(), 0);
+  EXPECT_EQ(repository_->budget().held().host, 0);
   EXPECT_EQ(StatusOf("m").code(), absl::StatusCode::kUnavailable);
   EXPECT_TRUE(IsIdle(StatusOf("m")));
   EXPECT_EQ(Answer("m"), "model 'm' is unloaded: idle for 0 s; an inference has it loaded again");
@@ -58,7 +60,7 @@ TEST_F(IdleModelsTest, AModelThatNobodyUsesIsUnloadedUntilItIsAskedFor) {
 
   EXPECT_TRUE(LoadIdle("m").ok());
   EXPECT_EQ(Answer("m"), "one");
-  EXPECT_EQ(repository_->budget().held(), kOfOneModel);
+  EXPECT_EQ(repository_->budget().held().host, kOfOneModel);
   EXPECT_THAT(IndexLines(), ElementsAre("m/1 READY "));
   EXPECT_EQ(repository_->idle_counts().unloaded_for_time, 1);
   EXPECT_EQ(repository_->idle_counts().loaded_again, 1);
@@ -140,9 +142,9 @@ TEST_F(IdleModelsTest, WhatIsKeptForARollbackGoesToo) {
   StartAndLoad();
   Put("a/m/2/model.pt", "ok two");
   ASSERT_TRUE(Load("m").ok());
-  EXPECT_EQ(repository_->budget().held(), 2 * kOfOneModel);
+  EXPECT_EQ(repository_->budget().held().host, 2 * kOfOneModel);
   EXPECT_EQ(repository_->UnloadIdle(seconds(0)), 1);
-  EXPECT_EQ(repository_->budget().held(), 0);
+  EXPECT_EQ(repository_->budget().held().host, 0);
   EXPECT_TRUE(RollBack("m").ok());
   EXPECT_EQ(Answer("m"), "one");
 }
@@ -300,7 +302,7 @@ TEST_F(IdleModelsTest, VersionsThatCanBeLoadedAgainServe) {
 }
 
 TEST_F(IdleModelsTest, AModelOfWhichAVersionHasNoRoomStaysIdleAndRests) {
-  options_.memory_budget = 3000;
+  options_.memory_budget = {.host = 3000};
   Put("a/m/config.pbtxt", "version_policy { all {} }");
   Put("a/m/1/model.pt", "ok one");
   Put("a/m/2/model.pt", "ok two");
@@ -311,14 +313,14 @@ TEST_F(IdleModelsTest, AModelOfWhichAVersionHasNoRoomStaysIdleAndRests) {
   const absl::Status full = LoadIdle("m");
   EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(full.message(), HasSubstr("version 2 of 'm': it needs 1200 bytes"));
-  EXPECT_EQ(repository_->budget().held(), kOfOneModel) << "version 1 is not loaded alone";
+  EXPECT_EQ(repository_->budget().held().host, kOfOneModel) << "version 1 is not loaded alone";
   EXPECT_EQ(repository_->idle_counts().loaded_again, 0);
   EXPECT_FALSE(IsIdle(StatusOf("m"))) << "version 1 was loaded in vain";
   EXPECT_FALSE(repository_->Versions()[0].idle) << "requests do not have it loaded now";
 }
 
 TEST_F(IdleModelsTest, AModelThatIsFoundToHaveNoRoomOnlyWhenItIsLoadedRests) {
-  options_.memory_budget = 2000;
+  options_.memory_budget = {.host = 2000};
   Put("a/m/1/model.pt", "ok one");
   Put("a/n/1/model.pt", "ok n");
   StartWith(ModelControl::kExplicit, {"m"});
@@ -336,7 +338,7 @@ TEST_F(IdleModelsTest, AModelThatIsFoundToHaveNoRoomOnlyWhenItIsLoadedRests) {
 }
 
 TEST_F(IdleModelsTest, AModelThatDoesNotFitIntoTheBudgetIsRefused) {
-  options_.memory_budget = 2000;
+  options_.memory_budget = {.host = 2000};
   Put("a/m/1/model.pt", "ok one");
   StartAndLoad();
   Put("a/n/1/model.pt", "ok two");
@@ -349,11 +351,11 @@ TEST_F(IdleModelsTest, AModelThatDoesNotFitIntoTheBudgetIsRefused) {
   Put("a/n/1/model.pt", "ok " + std::string(900, 'n'));
   EXPECT_THAT(Load("n").message(), HasSubstr("needs 903 bytes"));
   EXPECT_EQ(Answer("m"), "one");
-  EXPECT_EQ(repository_->budget().held(), kOfOneModel);
+  EXPECT_EQ(repository_->budget().held().host, kOfOneModel);
 }
 
 TEST_F(IdleModelsTest, AVersionInPlaceOfAnotherNeedsRoomBesideIt) {
-  options_.memory_budget = 2000;
+  options_.memory_budget = {.host = 2000};
   options_.unload_idle_models = true;
   Put("a/m/1/model.pt", "ok one");
   StartAndLoad();
@@ -362,7 +364,7 @@ TEST_F(IdleModelsTest, AVersionInPlaceOfAnotherNeedsRoomBesideIt) {
 }
 
 TEST_F(IdleModelsTest, TheLeastRecentlyUsedModelMakesRoom) {
-  options_.memory_budget = 3000;
+  options_.memory_budget = {.host = 3000};
   options_.unload_idle_models = true;
   for (const char* name : {"m", "n", "o"}) Put(std::string("a/") + name + "/1/model.pt", std::string("ok ") + name);
   StartWith(ModelControl::kExplicit, {});
@@ -391,7 +393,7 @@ TEST_F(IdleModelsTest, TheLeastRecentlyUsedModelMakesRoom) {
 }
 
 TEST_F(IdleModelsTest, WhatWouldNotBeEnoughIsNotUnloaded) {
-  options_.memory_budget = 3000;
+  options_.memory_budget = {.host = 3000};
   options_.unload_idle_models = true;
   Put("a/m/1/model.pt", "ok m");
   Put("a/large/1/model.pt", "ok " + std::string(4000, 'n'));
@@ -399,6 +401,64 @@ TEST_F(IdleModelsTest, WhatWouldNotBeEnoughIsNotUnloaded) {
   ASSERT_TRUE(Load("m").ok());
   EXPECT_EQ(Load("large").code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(Answer("m"), "m");
+}
+
+TEST_F(IdleModelsTest, ALoadWaitsForThoseWhoUseAModelToLetItGo) {
+  options_.memory_budget = {.host = 2000};
+  options_.unload_idle_models = true;
+  options_.room_wait = seconds(60);
+  Put("a/m/1/model.pt", "ok m");
+  Put("a/n/1/model.pt", "ok n");
+  StartWith(ModelControl::kExplicit, {"m"});
+  auto used = repository_->Choose("m", "");
+  ASSERT_TRUE(used.ok());
+  auto loaded = std::async(std::launch::async, [this] { return Load("n"); });
+  EXPECT_EQ(loaded.wait_for(std::chrono::milliseconds(20)), std::future_status::timeout);
+  EXPECT_EQ(Answer("m"), "m");
+  used = absl::UnavailableError("it has ended");
+  EXPECT_TRUE(loaded.get().ok());
+  EXPECT_TRUE(IsIdle(StatusOf("m")));
+  // What does not fit beside nobody is refused at once.
+  Put("a/large/1/model.pt", "ok " + std::string(4000, 'n'));
+  EXPECT_EQ(Load("large").code(), absl::StatusCode::kResourceExhausted);
+}
+
+TEST_F(IdleModelsTest, LoadsWaitForOthersThatMayBeUnloadedThen) {
+  options_.memory_budget = {.host = 2000};
+  options_.unload_idle_models = true;
+  options_.load_threads = 2;
+  options_.room_wait = seconds(1);
+  const std::string archive = "ok " + std::string(1500, 'm');
+  Put("a/m/1/model.pt", archive);
+  Put("a/n/1/model.pt", archive);
+  runtime_.load_gate.Shut();
+  auto started = std::async(std::launch::async, [this] { StartAndLoad(); });
+  EXPECT_EQ(started.wait_for(std::chrono::milliseconds(1'500)), std::future_status::timeout);
+  runtime_.load_gate.Open();
+  started.get();
+  EXPECT_NE(IsIdle(StatusOf("m")), IsIdle(StatusOf("n"))) << "one of them had to make room, and none has failed";
+  EXPECT_TRUE(repository_->AllReady());
+}
+
+TEST_F(IdleModelsTest, RoomOnAGpuIsMadeByWhatIsThere) {
+  runtime_.gpu_numbers = {0, 1};
+  options_.memory_budget = {.each_gpu = 1500};
+  options_.unload_idle_models = true;
+  const auto on_gpu = [](int gpu) { return "instance_group { kind: KIND_GPU gpus: " + std::to_string(gpu) + " }"; };
+  Put("a/first/config.pbtxt", on_gpu(0));
+  Put("a/first/1/model.pt", "ok first");
+  Put("a/second/config.pbtxt", on_gpu(1));
+  Put("a/second/1/model.pt", "ok second");
+  Put("a/third/config.pbtxt", on_gpu(1));
+  Put("a/third/1/model.pt", "ok third");
+  StartWith(ModelControl::kExplicit, {});
+  ASSERT_TRUE(Load("first").ok());
+  ASSERT_TRUE(Load("second").ok());
+  EXPECT_EQ(repository_->budget().held(), (MemoryUse{.host = 400, .gpus = {{0, 1000}, {1, 1000}}}));
+  ASSERT_TRUE(Load("third").ok());
+  EXPECT_TRUE(IsIdle(StatusOf("second")));
+  EXPECT_EQ(Answer("first"), "first") << "its room would not have helped, though nobody used it for longer";
+  options_.unload_idle_models = false;
 }
 
 TEST_F(IdleModelsTest, AThreadUnloadsWhatWasNotUsedForSoLong) {

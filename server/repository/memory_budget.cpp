@@ -1,6 +1,7 @@
 #include "server/repository/memory_budget.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -18,61 +19,74 @@ constexpr const char* kNoRoomType = "hearth/no_room";
 }  // namespace
 
 struct MemoryBudget::Ledger {
-  explicit Ledger(uint64_t most) : limit(most) {}
+  explicit Ledger(Limits most) : limits(most) {}
 
   // Under the lock.
-  uint64_t Held() const {
-    uint64_t held = 0;
-    for (const Share* share : shares) held += share->Bytes();
+  MemoryUse Held() const {
+    MemoryUse held;
+    for (const Share* share : shares) held += share->Use();
     return held;
   }
+  // Of what is wanted.
+  MemoryUse BeyondLimits(const MemoryUse& wanted) const {
+    MemoryUse beyond;
+    if (limits.host > 0 && wanted.host > limits.host) beyond.host = wanted.host - limits.host;
+    for (const auto& [gpu, bytes] : wanted.gpus) {
+      if (limits.each_gpu > 0 && bytes > limits.each_gpu) beyond.gpus[gpu] = bytes - limits.each_gpu;
+    }
+    return beyond;
+  }
 
-  const uint64_t limit;  // 0: none
+  const Limits limits;
   std::mutex mutex;
   std::set<const Share*> shares;
 };
 
-MemoryBudget::Share::Share(std::shared_ptr<Ledger> ledger, std::string name, int64_t version, uint64_t estimate)
-    : ledger_(std::move(ledger)), name_(std::move(name)), version_(version), bytes_(estimate) {}
+MemoryBudget::Share::Share(std::shared_ptr<Ledger> ledger, std::string name, int64_t version, MemoryUse estimate)
+    : ledger_(std::move(ledger)), name_(std::move(name)), version_(version), estimate_(std::move(estimate)) {}
 
 MemoryBudget::Share::~Share() {
   std::lock_guard lock(ledger_->mutex);
   ledger_->shares.erase(this);
 }
 
-uint64_t MemoryBudget::Share::bytes() const {
+MemoryUse MemoryBudget::Share::use() const {
   std::lock_guard lock(ledger_->mutex);
-  return Bytes();
+  return Use();
 }
 
-uint64_t MemoryBudget::Share::Bytes() const {
+MemoryUse MemoryBudget::Share::Use() const {
   const auto model = model_.lock();
-  if (model == nullptr) return bytes_;
-  const PlanCounts plans = model->plan_counts();
-  return bytes_ + plans.bytes + plans.copied_bytes;
+  return model == nullptr ? estimate_ : model->memory_use();
 }
 
-MemoryBudget::MemoryBudget(uint64_t limit) : ledger_(std::make_shared<Ledger>(limit)) {}
+MemoryBudget::MemoryBudget(Limits limits) : ledger_(std::make_shared<Ledger>(limits)) {}
 
-uint64_t MemoryBudget::limit() const { return ledger_->limit; }
+MemoryBudget::Limits MemoryBudget::limits() const { return ledger_->limits; }
 
-uint64_t MemoryBudget::held() const {
+MemoryUse MemoryBudget::held() const {
   std::lock_guard lock(ledger_->mutex);
   return ledger_->Held();
 }
 
-uint64_t MemoryBudget::Missing(uint64_t bytes) const {
-  if (ledger_->limit == 0) return 0;
-  const uint64_t wanted = held() + bytes;
-  return wanted > ledger_->limit ? wanted - ledger_->limit : 0;
+bool MemoryBudget::MayFit(const MemoryUse& use) const { return !ledger_->BeyondLimits(use).any(); }
+
+MemoryUse MemoryBudget::Missing(const MemoryUse& more) const {
+  std::lock_guard lock(ledger_->mutex);
+  MemoryUse wanted = ledger_->Held();
+  wanted += more;
+  return ledger_->BeyondLimits(wanted);
 }
 
-absl::StatusOr<MemoryBudget::SharePtr> MemoryBudget::Take(const std::string& name, int64_t version, uint64_t estimate) {
+absl::StatusOr<MemoryBudget::SharePtr> MemoryBudget::Take(const std::string& name, int64_t version,
+                                                          const MemoryUse& estimate) {
   auto share = std::make_shared<Share>(ledger_, name, version, estimate);
   absl::Status refusal;
   {
     std::lock_guard lock(ledger_->mutex);
-    if (ledger_->limit > 0 && ledger_->Held() + estimate > ledger_->limit) refusal = Refusal(*share);
+    MemoryUse wanted = ledger_->Held();
+    wanted += estimate;
+    if (const MemoryUse missing = ledger_->BeyondLimits(wanted); missing.any()) refusal = Refusal(*share, missing);
     if (refusal.ok()) ledger_->shares.insert(share.get());
   }
   if (!refusal.ok()) {
@@ -87,21 +101,33 @@ bool MemoryBudget::IsNoRoom(const absl::Status& status) { return status.GetPaylo
 absl::Status MemoryBudget::Settle(Share& share, const std::shared_ptr<const Model>& model) {
   std::lock_guard lock(ledger_->mutex);
   share.model_ = model;
-  share.bytes_ = model->weight_bytes() + model->code_bytes();
-  if (ledger_->limit == 0 || ledger_->Held() <= ledger_->limit) return absl::OkStatus();
-  return Refusal(share);
+  share.estimate_ = model->memory_use();
+  const MemoryUse missing = ledger_->BeyondLimits(ledger_->Held());
+  return missing.any() ? Refusal(share, missing) : absl::OkStatus();
 }
 
-absl::Status MemoryBudget::Refusal(const Share& share) const {
+absl::Status MemoryBudget::Refusal(const Share& share, const MemoryUse& missing) const {
+  const std::optional<int> gpu = missing.host > 0 ? std::nullopt : std::optional(missing.gpus.begin()->first);
+  const auto bytes_of = [&](const Share& holder) {
+    const MemoryUse use = holder.Use();
+    return gpu ? use.OfGpu(*gpu) : use.host;
+  };
   std::vector<std::pair<uint64_t, const Share*>> holders;
   uint64_t held = 0;
   for (const Share* holder : ledger_->shares) {
     if (holder == &share) continue;
-    held += holders.emplace_back(holder->Bytes(), holder).first;
+    const uint64_t bytes = bytes_of(*holder);
+    if (bytes == 0) continue;
+    holders.emplace_back(bytes, holder);
+    held += bytes;
   }
   std::ranges::sort(holders, [](const auto& one, const auto& two) { return one.first > two.first; });
-  std::string text = absl::StrCat("it needs ", share.Bytes(), " bytes of memory; the models' budget is ",
-                                  ledger_->limit, " bytes, of which ", held, " are held");
+  std::string text =
+      gpu ? absl::StrCat("it needs ", bytes_of(share), " bytes of GPU ", *gpu, "'s memory; the models' budget is ",
+                         ledger_->limits.each_gpu, " bytes of each GPU")
+          : absl::StrCat("it needs ", bytes_of(share), " bytes of memory; the models' budget is ", ledger_->limits.host,
+                         " bytes");
+  absl::StrAppend(&text, ", of which ", held, " are held");
   for (size_t i = 0; i < std::min(holders.size(), kMostNamedHolders); ++i) {
     absl::StrAppend(&text, i == 0 ? ": version " : ", version ", holders[i].second->version_, " of '",
                     holders[i].second->name_, "' ", holders[i].first);

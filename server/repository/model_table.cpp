@@ -176,7 +176,7 @@ void ModelTable::Swap(const std::string& name, VersionRouting routing,
     if (next == version.serving) continue;
     if (next != nullptr && next->memory != nullptr) {
       version.measured_stamp = next->archive_stamp;
-      version.measured_bytes = next->memory->bytes();
+      version.measured = next->memory->use();
     }
     old.push_back(SetServing(version, std::move(next)));
     if (version.serving != nullptr) version.observed = version.serving->observed;
@@ -251,13 +251,13 @@ absl::Status ModelTable::Unload(const std::string& name) {
   return absl::OkStatus();
 }
 
-uint64_t ModelTable::MeasuredBefore(const std::string& name, int64_t version, const std::string& stamp) const {
+MemoryUse ModelTable::MeasuredBefore(const std::string& name, int64_t version, const std::string& stamp) const {
   std::shared_lock lock(mutex_);
   const auto entry = entries_.find(name);
-  if (entry == entries_.end()) return 0;
+  if (entry == entries_.end()) return {};
   const auto found = entry->second.versions.find(version);
   const bool known = found != entry->second.versions.end() && found->second.measured_stamp == stamp;
-  return known ? found->second.measured_bytes : 0;
+  return known ? found->second.measured : MemoryUse();
 }
 
 ServablePtr ModelTable::ServingVersion(const std::string& name, int64_t version) const {

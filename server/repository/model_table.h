@@ -84,8 +84,8 @@ class ModelTable {
   std::shared_ptr<ObservedCalls> ObservedBefore(const std::string& name, int64_t version) const;
   // What is served now in place of that version, or instead of it; null: nothing.
   ServablePtr PredecessorOf(const std::string& name, int64_t version) const;
-  // What the version held when it was last loaded, of an archive with that stamp; 0: not known.
-  uint64_t MeasuredBefore(const std::string& name, int64_t version, const std::string& stamp) const;
+  // What the version held when it was last loaded, of an archive with that stamp; nothing: it is not known.
+  MemoryUse MeasuredBefore(const std::string& name, int64_t version, const std::string& stamp) const;
   // Null if it does not serve.
   ServablePtr ServingVersion(const std::string& name, int64_t version) const;
   // What a rollback has serve again: what served before, or that version alone if it is above 0. kNotFound for a model
@@ -111,7 +111,7 @@ class ModelTable {
   struct Unused {
     std::string name;
     Clock::duration time;  // since the latest request
-    uint64_t bytes = 0;    // that it holds (MemoryBudget)
+    MemoryUse memory;      // that it holds (MemoryBudget)
   };
   // The models that serve, but not now: no request has a version of theirs, and none is loading. The least recently
   // used one first.
@@ -161,7 +161,7 @@ class ModelTable {
     std::shared_ptr<ModelStatistics> statistics;
     std::shared_ptr<ObservedCalls> observed;  // of what serves, or served last; may be null
     std::string measured_stamp;               // of the archive that was last loaded; what it held then:
-    uint64_t measured_bytes = 0;
+    MemoryUse measured;
     bool chosen = false;  // by the version policy, when the model was last loaded
   };
   struct Idle {

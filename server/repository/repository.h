@@ -95,10 +95,12 @@ class Repository {
     int64_t load_memory_limit = 0;
     ModelControl control = ModelControl::kAll;
     std::vector<std::string> load_models = {};  // of kExplicit; {"*"} is all
-    // Bytes that all versions' weights, code and plans may hold, for a load to begin; 0: no limit.
-    uint64_t memory_budget = 0;
+    // What all versions' weights, code and plans may hold for a load to begin.
+    MemoryBudget::Limits memory_budget = {};
     // Whether the least recently used models are unloaded where that makes room for what is to be loaded.
     bool unload_idle_models = false;
+    // How long a load then waits for requests and whoever else uses models to let go of them.
+    std::chrono::milliseconds room_wait{2'000};
     // After a load of an idle model has failed, no request has it loaded for that long.
     std::chrono::milliseconds rest_after_failure{10'000};
   };
@@ -299,11 +301,15 @@ class Repository {
   ServablePtr Unchanged(const std::filesystem::path& folder, int64_t version,
                         const inference::ModelConfig& config) const;
   // Has unused models unloaded until so much more fits into the budget. False where that cannot be.
-  bool MakeRoom(const std::string& name, int64_t version, uint64_t bytes);
+  bool MakeRoom(const std::string& name, int64_t version, const MemoryUse& use);
   bool UnloadUnused(const std::string& name, ModelTable::Clock::duration at_least, const std::string& reason,
                     std::atomic<uint64_t>& count);
-  // MemoryBudget's Take and Settle, for which room is made.
-  absl::StatusOr<MemoryBudget::SharePtr> TakeMemory(const std::string& name, int64_t version, uint64_t bytes);
+  // MemoryBudget's Take and Settle, for which room is made where it can be, also by waiting: for as long as others are
+  // being loaded, and may be unloaded then, and a while longer. Settle waits for that while alone.
+  absl::StatusOr<MemoryBudget::SharePtr> TakeMemory(const std::string& name, int64_t version,
+                                                    const MemoryUse& estimate);
+  // What a version holds of which nothing but its archive's size is known.
+  MemoryUse EstimateOf(uint64_t archive_bytes, const LoadOptions& options) const;
   absl::Status SettleMemory(MemoryBudget::Share& share, const Servable& servable);
   absl::Status LoadIdleNow(const std::string& name);
   void FailModel(const std::string& name, const absl::Status& status);
@@ -317,6 +323,7 @@ class Repository {
 
   MemoryBudget budget_;
   IdleCounts idle_counts_;
+  std::atomic<int> loads_with_memory_{0};  // those that have room, and have not ended
   ModelTable models_;
   Reminder reminder_;  // that models which rest do so no more
 

@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "jit/support/background_thread.h"
@@ -193,6 +194,13 @@ absl::StatusOr<LoadOptions> Repository::OptionsOf(const fs::path& folder, const 
   return options;
 }
 
+MemoryUse Repository::EstimateOf(uint64_t archive_bytes, const LoadOptions& options) const {
+  MemoryUse use;
+  for (const int gpu : options.gpus.empty() ? runtime_.gpus() : options.gpus) use.gpus[gpu] = archive_bytes;
+  if (use.gpus.empty()) use.host = archive_bytes;
+  return use;
+}
+
 absl::StatusOr<std::shared_ptr<Servable>> Repository::LoadVersion(const fs::path& folder, const ClientFilesPtr& files,
                                                                   int64_t version, const inference::ModelConfig& config,
                                                                   std::shared_ptr<ModelStatistics> statistics,
@@ -237,9 +245,12 @@ absl::StatusOr<std::shared_ptr<Servable>> Repository::LoadVersion(const fs::path
   load_options->in_background = in_background;
   const uint64_t file_bytes = fs::file_size(*archive, error);
   if (error) return fail(absl::FailedPreconditionError(absl::StrCat(archive->string(), ": ", error.message())));
-  const uint64_t estimate = std::max(file_bytes, models_.MeasuredBefore(config.name(), version, stamp));
+  MemoryUse estimate = EstimateOf(file_bytes, *load_options);
+  estimate.RaiseTo(models_.MeasuredBefore(config.name(), version, stamp));
   auto memory = TakeMemory(config.name(), version, estimate);
   if (!memory.ok()) return fail(memory.status());
+  ++loads_with_memory_;
+  const absl::Cleanup ended = [this] { --loads_with_memory_; };
   RepositoryLog().info("loading {} from {}", what, named_archive.string());
   const ServablePtr predecessor = models_.PredecessorOf(config.name(), version);
   if (predecessor != nullptr) load_options->predecessor = predecessor->model;

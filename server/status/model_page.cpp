@@ -111,6 +111,7 @@ void WriteTiers(Html& html, const v1::ModelStatus& model) {
   WriteFact(html, "Argument specs", CountText(model.argument_specs()));
   WriteFact(html, "Memory of plans", MemoryText(model.plan_bytes()));
   WriteFact(html, "Weights as plans have them", MemoryText(model.weight_copy_bytes()));
+  if (model.recorded_bytes() > 0) WriteFact(html, "Recorded runs on GPUs", MemoryText(model.recorded_bytes()));
   WriteFact(html, "Calls that left their plan", CountText(model.bailouts()));
   WriteFact(html, "Guards that failed", CountText(model.guard_failures()));
   WriteFact(html, "Errors of plans alone", CountText(model.plan_exceptions()), model.plan_exceptions() > 0);

@@ -192,6 +192,7 @@ v1::ModelStatus ServerStatus::DescribeVersion(const VersionStatus& version, cons
   out.set_weight_bytes(sample.weight_bytes);
   out.set_plan_bytes(sample.plan_bytes);
   out.set_weight_copy_bytes(sample.weight_copy_bytes);
+  out.set_recorded_bytes(sample.recorded_bytes);
   out.set_bailouts(sample.plan_bailouts);
   out.set_guard_failures(sample.guard_failures);
   out.set_plan_exceptions(sample.plan_exceptions);

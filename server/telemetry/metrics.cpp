@@ -276,9 +276,17 @@ MetricFamily Traces(const TraceCounts& traces) {
 void AddMemory(const MemorySample& memory, std::vector<MetricFamily>& families) {
   families.push_back(Single("hearth_models_memory_bytes",
                             "Memory that all versions of models hold, those that are being loaded too",
-                            static_cast<double>(memory.held)));
+                            static_cast<double>(memory.held.host)));
   families.push_back(Single("hearth_models_memory_budget_bytes", "What they may hold for a load to begin; 0: no limit",
                             static_cast<double>(memory.limit)));
+  FamilyBuilder on_gpus("hearth_models_gpu_memory_bytes", "The same of each GPU's memory", MetricType::Gauge);
+  for (const auto& [gpu, bytes] : memory.held.gpus) {
+    on_gpus.Add({{"gpu", absl::StrCat(gpu)}}, static_cast<double>(bytes));
+  }
+  if (!memory.held.gpus.empty()) families.push_back(on_gpus.Take());
+  families.push_back(Single("hearth_models_gpu_memory_budget_bytes",
+                            "What they may hold of each GPU's memory for a load to begin; 0: no limit",
+                            static_cast<double>(memory.gpu_limit)));
   FamilyBuilder unloads("hearth_idle_unloads_total", "Models that were unloaded because nobody used them, by reason",
                         MetricType::Counter);
   unloads.Add({{"reason", "time"}}, static_cast<double>(memory.unloaded_for_time));
@@ -412,6 +420,8 @@ std::vector<MetricFamily> MetricsCollector::Collect() const {
   add_loaded("hearth_weight_copy_bytes",
              "Memory that weights take as plans have them packed or folded, beside the plans", kGauge,
              [](const ModelSample& s) { return s.weight_copy_bytes; });
+  add_loaded("hearth_recorded_bytes", "GPU memory that recorded runs of plans hold", kGauge,
+             [](const ModelSample& s) { return s.recorded_bytes; });
   add_loaded("hearth_plan_bailouts_total", "Calls that a plan could not finish and the baseline did", kCounter,
              [](const ModelSample& s) { return s.plan_bailouts; });
   add_loaded("hearth_plan_exceptions_total", "Of those, calls that raised in the plan and not in the baseline: defects",

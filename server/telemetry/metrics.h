@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "jit/support/memory_use.h"
 #include "server/telemetry/gpu_reader.h"
 #include "server/telemetry/model_statistics.h"
 #include "server/telemetry/tracer.h"
@@ -34,6 +35,7 @@ struct ModelSample {
   std::array<uint64_t, 2> plans = {};  // of tiers 1 and 2
   uint64_t plan_bytes = 0;
   uint64_t weight_copy_bytes = 0;
+  uint64_t recorded_bytes = 0;  // of a GPU's memory
   uint64_t plan_bailouts = 0;
   uint64_t plan_exceptions = 0;
   uint64_t guard_failures = 0;
@@ -66,8 +68,9 @@ struct MirrorSample {
 
 // The memory of all versions at one moment, and how often models were unloaded and loaded again for it.
 struct MemorySample {
-  uint64_t held = 0;
-  uint64_t limit = 0;  // 0: none
+  MemoryUse held = {};
+  uint64_t limit = 0;      // of the host's memory; 0: none
+  uint64_t gpu_limit = 0;  // of each GPU's
   uint64_t unloaded_for_time = 0;
   uint64_t unloaded_for_room = 0;
   uint64_t loaded_again = 0;

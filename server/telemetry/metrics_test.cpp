@@ -14,7 +14,8 @@ CompilerSample NothingCompiled() { return {}; }
 TEST(Metrics, PlansAndTheirCompilerAreCounted) {
   const MetricsCollector collector(
       [] {
-        return std::vector<ModelSample>{{"m", "1", {}, true, true, 0, 0, 9, {4, 2}, 5000, 6000, 3, 1, 2, {70, 80, 90}}};
+        return std::vector<ModelSample>{
+            {"m", "1", {}, true, true, 0, 0, 9, {4, 2}, 5000, 6000, 800, 3, 1, 2, {70, 80, 90}}};
       },
       [] { return CompilerSample{2, 1, 40, 5, 6, 7, 1.5, 30, 2, 11, 12, 13, 14}; });
   const std::string text = MetricsText(collector);
@@ -23,6 +24,7 @@ TEST(Metrics, PlansAndTheirCompilerAreCounted) {
   EXPECT_THAT(text, HasSubstr("hearth_plans{model=\"m\",version=\"1\",tier=\"2\"} 2"));
   EXPECT_THAT(text, HasSubstr("hearth_plan_bytes{model=\"m\",version=\"1\"} 5000"));
   EXPECT_THAT(text, HasSubstr("hearth_weight_copy_bytes{model=\"m\",version=\"1\"} 6000"));
+  EXPECT_THAT(text, HasSubstr("hearth_recorded_bytes{model=\"m\",version=\"1\"} 800"));
   EXPECT_THAT(text, HasSubstr("hearth_plan_bailouts_total{model=\"m\",version=\"1\"} 3"));
   EXPECT_THAT(text, HasSubstr("hearth_plan_exceptions_total{model=\"m\",version=\"1\"} 1"));
   EXPECT_THAT(text, HasSubstr("# TYPE hearth_plan_bailouts_total counter"));
@@ -50,12 +52,14 @@ TEST(Metrics, WhatModelsHoldAndHowOftenTheyWereUnloadedIsTold) {
       },
       [] { return CompilerSample(); });
   EXPECT_THAT(MetricsText(collector), Not(HasSubstr("hearth_models_memory_bytes")));
-  collector.ShowMemory([] { return MemorySample{1000, 2000, 3, 4, 5}; });
+  collector.ShowMemory([] { return MemorySample{{.host = 1000, .gpus = {{1, 700}}}, 2000, 900, 3, 4, 5}; });
   const std::string text = MetricsText(collector);
   EXPECT_THAT(text, HasSubstr("hearth_model_weight_bytes{model=\"m\",version=\"1\"} 500"));
   EXPECT_THAT(text, HasSubstr("hearth_model_code_bytes{model=\"m\",version=\"1\"} 70"));
   EXPECT_THAT(text, HasSubstr("hearth_models_memory_bytes 1000"));
   EXPECT_THAT(text, HasSubstr("hearth_models_memory_budget_bytes 2000"));
+  EXPECT_THAT(text, HasSubstr("hearth_models_gpu_memory_bytes{gpu=\"1\"} 700"));
+  EXPECT_THAT(text, HasSubstr("hearth_models_gpu_memory_budget_bytes 900"));
   EXPECT_THAT(text, HasSubstr("hearth_idle_unloads_total{reason=\"time\"} 3"));
   EXPECT_THAT(text, HasSubstr("hearth_idle_unloads_total{reason=\"room\"} 4"));
   EXPECT_THAT(text, HasSubstr("hearth_idle_loads_total 5"));
