@@ -11,7 +11,7 @@ asked by many at once, each with other numbers: memory of one's input must not g
 Inputs and outputs of another lie in this script's memory on the GPU, which it shares with the daemon (CUDA shared
 memory). Layers that the GPU's libraries compute are run in each tier and dtype, with NaN among their numbers too, and
 a model whose trace computes sizes in tensors. Requests that are run as batches, whose memory a GPU reads while the host goes on,
-have answers to their own numbers. On a machine with several GPUs a daemon has models on all of them. At
+have answers to their own numbers. Where the memory for models has room for one, two take turns. On a machine with several GPUs a daemon has models on all of them. At
 the end a model breaks a GPU, whose daemon must say so and end.
 """
 import argparse
@@ -129,6 +129,7 @@ class Daemon:
             raise RuntimeError(f"hearthd ended with {self.process.wait()}:\n{self.log.read_text()}")
         ready = json.loads(line)
         self.address, self.http_port = f"localhost:{ready['grpc_port']}", ready["http_port"]
+        self.metrics_port = ready["metrics_port"]
 
     def __enter__(self):
         return self
@@ -144,6 +145,12 @@ class Daemon:
             return self.process.wait(timeout=120)
         finally:
             self.process.kill()
+
+    def metric(self, series):
+        """The value of a series, as /metrics names it; 0 for one that is not there."""
+        with urllib.request.urlopen(f"http://localhost:{self.metrics_port}/metrics", timeout=60) as answer:
+            values = dict(line.rsplit(" ", 1) for line in answer.read().decode().splitlines() if line[0] != "#")
+        return float(values.get(series, 0))
 
     def infer(self, model, **inputs):
         """(status, JSON) of a request in JSON; (0, why) where the daemon does not answer any more."""
@@ -300,6 +307,26 @@ def batch_problems(models, device):
             statistics = json.load(answer)["model_stats"][0]
     if statistics["execution_count"] >= statistics["inference_count"]:
         problems.append(f"no two were run together: {statistics['execution_count']} runs")
+    if status := daemon.wait():
+        problems.append(f"hearthd ended with {status}")
+    return problems
+
+
+def budget_problems(models, device):
+    """What goes wrong where the memory for models has room for one of two, which are asked in turn."""
+    for name in ("first", "second"):
+        put(models, name, ReadsLate())
+    flag, series = ("--model-gpu-memory-bytes", 'hearth_models_gpu_memory_bytes{gpu="0"}')
+    if device == "cpu":
+        flag, series = ("--model-memory-bytes", "hearth_models_memory_bytes")
+    problems = []
+    with Daemon(models, device, flag, "100MiB", "--unload-idle-models") as daemon:
+        for turn in range(6):
+            status, answer = daemon.infer(("first", "second")[turn % 2], x=torch.ones(8))
+            if status != 200 or answer["outputs"][0]["data"] != [2.0] * 8:
+                problems.append(f"turn {turn}: {status} {answer}")
+            if not 64 << 20 <= (held := daemon.metric(series)) <= 100 << 20:
+                problems.append(f"turn {turn}: {held / (1 << 20):.0f} MiB are held")
     if status := daemon.wait():
         problems.append(f"hearthd ended with {status}")
     return problems
@@ -491,6 +518,7 @@ def main():
         wrong = 0 if options.only_devices else wrong_answers(options, hearth, pathlib.Path(scratch))
         if not options.only_devices:
             wrong += tell("batches", batch_problems(pathlib.Path(scratch) / "batched", options.device))
+            wrong += tell("memory of models", budget_problems(pathlib.Path(scratch) / "budget", options.device))
         if options.device == "cuda" and not options.only_devices:
             wrong += tell("layers of the GPU's libraries", layer_problems(hearth, pathlib.Path(scratch)))
             wrong += tell("sizes that a trace has in tensors", traced_size_problems(hearth, pathlib.Path(scratch)))
