@@ -89,7 +89,8 @@ class StrideSearch {
   bool MayShow(const Node& user) {
     const bool is_list = user.kind() == sym::kListConstruct || user.kind() == sym::kListUnpack;
     if (!is_list) {
-      if (user.op() == nullptr || user.kind() == c10::aten::stride) return true;
+      // What gives nothing has put its operand somewhere.
+      if (user.op() == nullptr || user.outputs().empty() || user.kind() == c10::aten::stride) return true;
       if (searched_ == Searched::kAllDimensions && DependsOnOrder(user)) return true;
       if (MayCopy(user) && IsWrittenAfter(user)) return true;
       if (ReadsShapeOnly(user.kind())) return false;

@@ -193,7 +193,6 @@ TEST(ConvolutionTest, SavesProductsWhereThatIsWorthIt) {
 }
 
 TEST(ConvolutionTest, ANumberThatIsNotFiniteIsKeptToItsKernels) {
-  if (!kernels::HasVectors()) GTEST_SKIP() << "oneDNN's relu makes NaN of infinities";
   const Layer layer = {{64, 64, 3, 3}, 1, 1, 1, 1};
   const at::Tensor weight = RandomWeight(layer.weight), bias = at::randn({64});
   const auto planned = Planned(layer, weight, {{2, 64, 28, 28}});
@@ -201,6 +200,21 @@ TEST(ConvolutionTest, ANumberThatIsNotFiniteIsKeptToItsKernels) {
   input[0][7][13][3] = std::numeric_limits<float>::infinity();
   input[1][0][27][27] = std::numeric_limits<float>::quiet_NaN();
   EXPECT_TRUE(AreClose(planned->Run(input, &bias, "relu"), at::relu(Expected(layer, input, weight, bias))));
+}
+
+TEST(ConvolutionTest, ReluGivesZeroForWhatIsBelowAllNumbers) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  std::vector<Layer> layers(std::begin(kLayers), std::end(kLayers));
+  layers.insert(layers.end(), {{{6, 8, 3, 3}, 0, 1, 1, 1}, {{8, 4, 3, 3}, 0, 1, 1, 2}, {{6, 4, 1, 3}, 0, 1, 1, 1}});
+  for (const Layer& layer : layers) {
+    const at::Tensor weight = RandomWeight(layer.weight), bias = at::randn({layer.weight[0]});
+    at::Tensor input = at::randn({2, layer.weight[1] * layer.groups, 14, 10});
+    input[0][0][7][3] = kInfinity;
+    input[1][0][2][2] = -kInfinity;
+    const auto planned = Planned(layer, weight, {input.sizes()});
+    EXPECT_TRUE(AreClose(planned->Run(input, &bias, "relu"), at::relu(Expected(layer, input, weight, bias))))
+        << weight.sizes();
+  }
 }
 
 TEST(ConvolutionTest, OfVolumesGivesWhatLibTorchDoes) {

@@ -34,16 +34,9 @@ struct Activation {
   void (*follow)(dnnl::post_ops&, float);
 };
 
-// The library's own relu drops a NaN. x times the part of a step function that is between 0 and 1 keeps it; it gives -0
-// for numbers below zero, which becomes 0 by adding 0.
-void FollowWithRelu(dnnl::post_ops& following, float) {
-  following.append_eltwise(dnnl::algorithm::eltwise_hardswish, std::numeric_limits<float>::max(), 0.0f);
-  following.append_eltwise(dnnl::algorithm::eltwise_linear, 1.0f, 0.0f);
-}
-
 const Activation kActivations[] = {
     {"relu", kernels::Activation::kRelu, [](at::Tensor& tensor, double) { at::_ops::relu_::call(tensor); },
-     FollowWithRelu},
+     nullptr},
     {"relu6", kernels::Activation::kRelu6, [](at::Tensor& tensor, double) { at::_ops::hardtanh_::call(tensor, 0, 6); },
      nullptr},
     {"leaky_relu", kernels::Activation::kLeakyRelu,

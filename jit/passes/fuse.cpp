@@ -135,16 +135,53 @@ class GroupFuser {
     return !space->in_order || LowerGroup({{&node}, {node.output()}}, facts_).has_value();
   }
 
+  // Whether both compute with one tensor that has several elements along a dimension of their spaces: with any other
+  // size there, it or they would raise. A kept result of a reduction has one element, and binds nobody.
+  bool AreBoundIn(size_t dimension, const Group& producer, const Group& consumer) const {
+    std::unordered_set<const Value*> binding;
+    const auto add_binding = [&](const Value& value) {
+      if (HasSeveral(value, dimension, producer.space.sizes.size())) binding.insert(&value);
+    };
+    for (const Node* node : producer.nodes) {
+      add_binding(*node->output());
+      for (const Value* operand : AlignedOperands(*node)) add_binding(*operand);
+    }
+    return std::ranges::any_of(consumer.nodes, [&](const Node* node) {
+      return std::ranges::any_of(AlignedOperands(*node),
+                                 [&](const Value* operand) { return binding.contains(operand); });
+    });
+  }
+
+  // Of a tensor that is broadcast to a rank.
+  bool HasSeveral(const Value& value, size_t dimension, size_t rank) const {
+    const std::optional<KnownSizes>& sizes = facts_.Of(value).sizes;
+    const size_t extra = sizes ? rank - std::min(rank, sizes->size()) : 0;
+    if (!sizes || sizes->size() > rank || dimension < extra) return false;
+    return facts_.sizes().Least((*sizes)[dimension - extra]).value_or(0) >= 2;
+  }
+
+  // The tensors that a node reads in the place of its loops.
+  static std::vector<const Value*> AlignedOperands(const Node& node) {
+    if (ReadsMemory(node)) return {};
+    if (DefinitionOf(node.kind()).row != nullptr) return {node.input(0)};
+    std::vector<const Value*> operands;
+    for (const Value* input : node.inputs()) {
+      if (input->type()->kind() == c10::TypeKind::TensorType) operands.push_back(input);
+    }
+    return operands;
+  }
+
   // The space of both, if what one computes may be read by the other.
   std::optional<FusionSpace> SpaceOfBoth(const Group& producer, const Group& consumer) const {
-    if (std::optional<FusionSpace> both = Joined(producer.space, consumer.space, facts_.sizes())) return both;
+    const AreBound are_bound = [&](size_t dimension) { return AreBoundIn(dimension, producer, consumer); };
+    if (auto both = Joined(producer.space, consumer.space, facts_.sizes(), are_bound)) return both;
     const auto is_inside = [&](const Use& use) {
       return std::ranges::find(producer.nodes, use.user) != producer.nodes.end() ||
              std::ranges::find(consumer.nodes, use.user) != consumer.nodes.end();
     };
     const bool leaves = std::ranges::any_of(
         producer.nodes, [&](const Node* node) { return !std::ranges::all_of(node->output()->uses(), is_inside); });
-    return leaves ? std::nullopt : JoinedWithin(producer.space, consumer.space, facts_.sizes());
+    return leaves ? std::nullopt : JoinedWithin(producer.space, consumer.space, facts_.sizes(), are_bound);
   }
 
   bool MayMerge(const Group& producer, const Group& consumer) const {

@@ -163,14 +163,15 @@ std::optional<FusionSpace> SpaceOf(const Node& node, ValueFactTable& facts) {
   return space;
 }
 
-std::optional<FusionSpace> Joined(const FusionSpace& a, const FusionSpace& b, const SizeAlgebra& algebra) {
+std::optional<FusionSpace> Joined(const FusionSpace& a, const FusionSpace& b, const SizeAlgebra& algebra,
+                                  const AreBound& are_bound) {
   if (IsForRowsOf(a, b)) return b;
   if (IsForRowsOf(b, a)) return a;
   if (a.row != b.row && a.row != 0 && b.row != 0) return {};
-  const bool are_one = a.device == b.device && a.nesting == b.nesting &&
-                       std::ranges::equal(a.sizes, b.sizes,
-                                          [&](KnownSize one, KnownSize other) { return IsWhole(one, other, algebra); });
-  if (!are_one) return {};
+  if (a.device != b.device || a.nesting != b.nesting || a.sizes.size() != b.sizes.size()) return {};
+  for (size_t i = 0; i < a.sizes.size(); ++i) {
+    if (a.sizes[i] != b.sizes[i] && !(IsWhole(a.sizes[i], b.sizes[i], algebra) && are_bound(i))) return {};
+  }
   FusionSpace both = a.row != 0 ? a : b;
   both.in_order = a.in_order && b.in_order;
   both.reads_little = a.reads_little && b.reads_little;
@@ -181,12 +182,13 @@ std::optional<FusionSpace> Joined(const FusionSpace& a, const FusionSpace& b, co
 }
 
 std::optional<FusionSpace> JoinedWithin(const FusionSpace& within, const FusionSpace& around,
-                                        const SizeAlgebra& algebra) {
+                                        const SizeAlgebra& algebra, const AreBound& are_bound) {
   if (within.row != 0 || within.nesting.empty() || around.nesting.empty()) return {};
   if (!within.reads_little && within.nesting.back() != around.nesting.back()) return {};
   FusionSpace turned = within;
   turned.nesting = around.nesting;
-  return std::ranges::is_permutation(within.nesting, around.nesting) ? Joined(turned, around, algebra) : std::nullopt;
+  return std::ranges::is_permutation(within.nesting, around.nesting) ? Joined(turned, around, algebra, are_bound)
+                                                                     : std::nullopt;
 }
 
 std::optional<std::vector<size_t>> MovedDimensions(const Node& node, ValueFactTable& facts) {

@@ -2,6 +2,7 @@
 // group by these.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -23,14 +24,17 @@ struct FusionSpace {
   bool reads_little = false;
   bool moves = false;  // whether a node reads elements in other places (definitions/place_rules.h)
 };
+// Whether runs raise in which two spaces have several elements each along that dimension, and not as many.
+using AreBound = std::function<bool(size_t dimension)>;
 // The space of a group of both, where what gives the one may be fused with what is given it and gives the other: the
-// device and sizes are the same, or both more than 1, so that a run in which they differ raises; and so are the rows,
-// if both have any; or one has an element for each of the other one's rows. Else none.
-std::optional<FusionSpace> Joined(const FusionSpace& a, const FusionSpace& b, const SizeAlgebra& algebra);
+// device and sizes are the same, or bound to be, and so are the rows, if both have any; or one has an element for each
+// of the other one's rows. Else none.
+std::optional<FusionSpace> Joined(const FusionSpace& a, const FusionSpace& b, const SizeAlgebra& algebra,
+                                  const AreBound& are_bound);
 // The same where nothing of `within` leaves the group: the space is that of `around`, and the two may be nested
 // otherwise, but for the innermost dimension unless `within` reads little.
 std::optional<FusionSpace> JoinedWithin(const FusionSpace& within, const FusionSpace& around,
-                                        const SizeAlgebra& algebra);
+                                        const SizeAlgebra& algebra, const AreBound& are_bound);
 // Whether another node of the group may read what the node gives: not where it has lost dimensions.
 bool IsReadInGroup(const Node& node, ValueFactTable& facts);
 // None if the node cannot be.
@@ -50,7 +54,8 @@ bool ReadsMemory(const Node& node);
 std::vector<PartOrder::Level> LevelsOf(const ValueFacts& facts);
 // Whether kernels can read a tensor with these facts.
 bool IsReadable(const ValueFacts& facts);
-// Whether a size is what the space's is, in every run that does not raise.
+// Whether a size is what the space's is, in every run that does not raise: of a tensor that is computed with others of
+// that size.
 bool IsWhole(KnownSize size, KnownSize of_space, const SizeAlgebra& algebra);
 bool IsReduction(const Node& node);
 // Whether what has the space has an element for each row of the other one, in the same order if that one asks for it.

@@ -98,9 +98,11 @@ bool GroupLayout::FindSpace() {
     own.push_back(*std::move(of_node));
     inside_.insert_or_assign(node->output(), node);
   }
+  // Who made the group has seen to it.
+  const AreBound are_bound = [](size_t) { return true; };
   for (const size_t i : in_turn) {
-    std::optional<FusionSpace> both = space ? Joined(*space, own[i], facts_.sizes()) : own[i];
-    if (!both && !leaves(*group_.nodes[i])) both = JoinedWithin(own[i], *space, facts_.sizes());
+    std::optional<FusionSpace> both = space ? Joined(*space, own[i], facts_.sizes(), are_bound) : own[i];
+    if (!both && !leaves(*group_.nodes[i])) both = JoinedWithin(own[i], *space, facts_.sizes(), are_bound);
     if (!both) return false;
     space = std::move(both);
   }
