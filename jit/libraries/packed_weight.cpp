@@ -35,8 +35,7 @@ struct Activation {
 };
 
 const Activation kActivations[] = {
-    {"relu", kernels::Activation::kRelu, [](at::Tensor& tensor, double) { at::_ops::relu_::call(tensor); },
-     nullptr},
+    {"relu", kernels::Activation::kRelu, [](at::Tensor& tensor, double) { at::_ops::relu_::call(tensor); }, nullptr},
     {"relu6", kernels::Activation::kRelu6, [](at::Tensor& tensor, double) { at::_ops::hardtanh_::call(tensor, 0, 6); },
      nullptr},
     {"leaky_relu", kernels::Activation::kLeakyRelu,
